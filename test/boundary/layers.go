@@ -104,6 +104,7 @@ func targetLayers() []layer {
 		"pkg/manifest", "internal/source", "internal/oci", "internal/ocm", "internal/render", "internal/pack", "internal/crdcheck", "internal/cosign",
 	}
 	return []layer{
+		{path: "internal/target/h2", level: 49, forbidden: content},
 		{path: "internal/target/transport", level: 50, forbidden: content},
 		{path: "internal/target/kubeconfig", level: 50, forbidden: content},
 		{path: "internal/target/discovery", level: 50, forbidden: content},

@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
@@ -23,6 +22,8 @@ import (
 
 // A watchClient lists and watches objects for the cache: metadata as protobuf, whole objects as JSON.
 type watchClient struct {
+	watches
+
 	objects  dynamic.Interface
 	metadata metadata.Interface
 	get      notfound.GetFunc
@@ -31,6 +32,10 @@ type watchClient struct {
 var _ informer.Client = &watchClient{}
 
 func newWatchClient(rc *rest.Config, client *http.Client, get notfound.GetFunc) (*watchClient, error) {
+	requests, err := RESTClient(rc, &http.Client{Transport: &typed{client.Transport}})
+	if err != nil {
+		return nil, err
+	}
 	o, err := dynamic.NewForConfigAndClient(rc, client)
 	if err != nil {
 		return nil, err
@@ -39,7 +44,7 @@ func newWatchClient(rc *rest.Config, client *http.Client, get notfound.GetFunc) 
 	if err != nil {
 		return nil, err
 	}
-	return &watchClient{objects: o, metadata: m, get: get}, nil
+	return &watchClient{objects: o, metadata: m, get: get, watches: watches{requests}}, nil
 }
 
 // listTime is the maximum duration of a list request. Lists can be large, but no worker waits for them.
@@ -65,14 +70,6 @@ func (c *watchClient) page(ctx context.Context, r informer.Resource, o metav1.Li
 		return c.metadata.Resource(r.GroupVersionResource).List(ctx, o)
 	}
 	return c.objects.Resource(r.GroupVersionResource).List(ctx, o)
-}
-
-// Watch watches the objects of all namespaces.
-func (c *watchClient) Watch(ctx context.Context, r informer.Resource, o metav1.ListOptions) (watch.Interface, error) {
-	if r.MetadataOnly {
-		return c.metadata.Resource(r.GroupVersionResource).Watch(ctx, o)
-	}
-	return c.objects.Resource(r.GroupVersionResource).Watch(ctx, o)
 }
 
 // Served reports whether the cluster serves a kind.

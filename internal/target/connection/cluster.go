@@ -9,10 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/rest"
 
@@ -156,12 +154,10 @@ func shared(rc *rest.Config, t *transport.Transport) *rest.Config {
 
 // RESTClient returns a client for any path. Its codec decodes only the types that all API servers return, mainly Status.
 func RESTClient(rc *rest.Config, client *http.Client) (*rest.RESTClient, error) {
-	scheme := runtime.NewScheme()
-	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 	rc = rest.CopyConfig(rc)
 	rc.APIPath = "/"
 	rc.GroupVersion = &schema.GroupVersion{}
-	rc.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	rc.NegotiatedSerializer = sharedCodecs().responses
 	rc.ContentType = runtime.ContentTypeJSON
 	return rest.RESTClientForConfigAndClient(rc, client)
 }

@@ -35,7 +35,7 @@ func BenchmarkEvent(b *testing.B) {
 	m := metadata(1, 1)
 	for i := 0; b.Loop(); i++ {
 		m.ResourceVersion = strconv.Itoa(i)
-		if err := k.Update(m); err != nil {
+		if err := k.seen(m); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -51,7 +51,7 @@ func BenchmarkMemory(b *testing.B) {
 		c := New(newFake(), mapping, fakeInterpreter{}, WithLimits(Limits{Objects: n, Bytes: 1 << 30, Total: 1 << 30}))
 		k := c.kind(secrets.GroupKind())
 		for i := range n {
-			if err := k.Add(metadata(i, i)); err != nil {
+			if err := k.seen(metadata(i, i)); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -36,10 +36,21 @@ type Resource struct {
 // A Client lists and watches the objects of all namespaces.
 type Client interface {
 	List(ctx context.Context, r Resource, o metav1.ListOptions) (runtime.Object, error)
-	Watch(ctx context.Context, r Resource, o metav1.ListOptions) (watch.Interface, error)
+	Watch(ctx context.Context, r Resource, o metav1.ListOptions) (Stream, error)
 	// Served reports whether the cluster serves a kind. The cache calls it after a 404 response to a list or a watch,
 	// which may come from a proxy between the provider and the cluster.
 	Served(ctx context.Context, gvk schema.GroupVersionKind) (bool, error)
+}
+
+// A Stream returns the events of a watch.
+type Stream interface {
+	// Next waits for the next event and returns it. At the end of the watch, it returns io.EOF.
+	Next() (watch.Event, error)
+	// Idle returns false if Next might return immediately, or if Next is the only way to wait for an event. Otherwise, it calls wake once,
+	// in a new goroutine, when an event arrives or the watch ends. Until then, the watch needs no goroutine.
+	Idle(wake func()) bool
+	// Stop ends the watch.
+	Stop()
 }
 
 // A MapFunc returns the mapping of a kind. The error is a *cluster.NoKindError for a kind that the cluster does not serve.
@@ -151,7 +162,7 @@ func (c *Cache) Track(ctx context.Context, gvks []schema.GroupVersionKind) map[s
 			continue
 		}
 		started[gvk] = k
-		k.retry()
+		k.retry() //nolint:contextcheck // The watcher that continues has a context of its own.
 	}
 	standing := func(k *kind) error { return k.wait(ctx) }
 	if c.impatient {

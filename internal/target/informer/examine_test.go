@@ -50,7 +50,7 @@ func TestExamineMetadata(t *testing.T) {
 		}
 		k := c.kind(secrets.GroupKind())
 		for version := range 3 {
-			if err := k.Add(metadata(1, version+1)); err != nil {
+			if err := k.seen(metadata(1, version+1)); err != nil {
 				t.Fatal(err)
 			}
 		}

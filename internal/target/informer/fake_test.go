@@ -5,6 +5,7 @@ package informer
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -22,7 +23,7 @@ import (
 )
 
 // A fake is an API server that contains objects of one kind, in either form. Like older versions, it does not support streaming
-// lists.
+// lists, unless streams is true.
 type fake struct {
 	mu       sync.Mutex
 	version  int
@@ -35,6 +36,8 @@ type fake struct {
 	gone bool
 	// pages is true if lists are returned in pages, as requested.
 	pages bool
+	// streams is true if lists can be streamed. The watch ends after the list, as after an object that is larger than an event may be.
+	streams bool
 	// listing is called after a list is read and before the response is sent. It can be nil.
 	listing  func(o metav1.ListOptions)
 	unasked  error
@@ -107,11 +110,11 @@ func (f *fake) serve(yes bool) {
 	f.fail(errPage)
 }
 
-func (f *fake) Watch(_ context.Context, r Resource, o metav1.ListOptions) (watch.Interface, error) {
+func (f *fake) Watch(ctx context.Context, r Resource, o metav1.ListOptions) (Stream, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if o.SendInitialEvents != nil {
-		return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil)
+		return f.stream(ctx, r, o)
 	}
 	if err := f.request("watch", r, o); err != nil {
 		return nil, err
@@ -128,7 +131,66 @@ func (f *fake) Watch(_ context.Context, r Resource, o metav1.ListOptions) (watch
 			w.Action(e.Type, u.DeepCopy())
 		}
 	}
-	return w, nil
+	return &fakeStream{Interface: w, ctx: ctx}, nil
+}
+
+// stream returns a streamed list. The caller holds the lock.
+func (f *fake) stream(ctx context.Context, r Resource, o metav1.ListOptions) (Stream, error) {
+	if !f.streams {
+		return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil)
+	}
+	if err := f.request("stream", r, o); err != nil {
+		return nil, err
+	}
+	w := watch.NewRaceFreeFake()
+	for _, n := range slices.Sorted(maps.Keys(f.objects)) {
+		w.Add(f.objects[n].DeepCopy())
+	}
+	end := &unstructured.Unstructured{Object: map[string]any{}}
+	end.SetResourceVersion(strconv.Itoa(f.version))
+	end.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
+	w.Action(watch.Bookmark, end)
+	w.Stop()
+	return &fakeStream{Interface: w, ctx: ctx}, nil
+}
+
+// A fakeStream waits for events in a goroutine, and is idle before each of them.
+type fakeStream struct {
+	watch.Interface
+
+	ctx context.Context
+	// waited is true if next and err are the result of the next call of Next.
+	waited bool
+	next   watch.Event
+	err    error
+}
+
+func (s *fakeStream) Idle(wake func()) bool {
+	if s.waited {
+		return false
+	}
+	go func() {
+		s.next, s.err = s.Next()
+		s.waited = true
+		wake()
+	}()
+	return true
+}
+
+func (s *fakeStream) Next() (watch.Event, error) {
+	if s.waited {
+		s.waited = false
+		return s.next, s.err
+	}
+	select {
+	case e, ok := <-s.ResultChan():
+		if !ok {
+			return e, io.EOF
+		}
+		return e, nil
+	case <-s.ctx.Done():
+		return watch.Event{}, s.ctx.Err()
+	}
 }
 
 // fail makes all further requests fail, and ends the watches. If err is nil, requests succeed again.

@@ -11,8 +11,10 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/tools/cache"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -27,7 +29,7 @@ const (
 	retryTooManyAfter = deniedPause
 )
 
-// A kind is the store of the objects of one kind, which are watched in one version. The reflector fills it.
+// A kind is the store of the objects of one kind, which are watched in one version. A watcher fills it.
 type kind struct {
 	cache *Cache
 	gk    schema.GroupKind
@@ -52,8 +54,10 @@ type kind struct {
 	waiting []func()
 	// listed releases the slot of the first list. It is nil if the kind has no slot.
 	listed func()
-	// retryNow ends the pause between two attempts. stop ends the watch, and abort ends the current attempt.
-	retryNow    chan struct{}
+	// resting is the current pause between two requests, or nil. requested is true if the next one must be skipped.
+	resting   *rest
+	requested bool
+	// stop ends the watch, and abort ends the current attempt.
 	stop, abort context.CancelFunc
 	// counted is the size of the objects as counted in the size of the cache.
 	counted atomic.Int64
@@ -62,7 +66,7 @@ type kind struct {
 func newKind(c *Cache, gk schema.GroupKind) *kind {
 	return &kind{
 		cache: c, gk: gk, objects: newObjects(), used: time.Now(),
-		changed: make(chan struct{}), retryNow: make(chan struct{}, 1), stop: func() {}, abort: func() {},
+		changed: make(chan struct{}), stop: func() {}, abort: func() {},
 	}
 }
 
@@ -89,7 +93,9 @@ func (k *kind) start(gvk schema.GroupVersionKind, r Resource) {
 	k.gvk, k.stop, k.err, k.synced = gvk, stop, nil, false
 	k.attempt++
 	k.tried = time.Now()
-	k.cache.running.Go(func() { k.run(ctx, r) })
+	w := &watcher{kind: k, ctx: ctx, resource: r}
+	k.cache.running.Add(1) // The watcher subtracts it when it ends.
+	go w.run()
 }
 
 // end ends the watch and returns true if the kind has no known objects and was not requested since the given time.
@@ -124,10 +130,7 @@ func (k *kind) retry() {
 	// Count the new attempt now, so that callers wait for it instead of returning the previous error.
 	k.attempt++
 	k.tried = time.Now()
-	select {
-	case k.retryNow <- struct{}{}:
-	default:
-	}
+	k.endRest()
 }
 
 // retrySoon ends the pause after a failed attempt. It reports whether another attempt follows or is in progress.
@@ -140,12 +143,17 @@ func (k *kind) retrySoon() bool {
 	if k.failed >= k.attempt {
 		k.attempt++
 		k.tried = time.Now()
-		select {
-		case k.retryNow <- struct{}{}:
-		default:
-		}
+		k.endRest()
 	}
 	return true
+}
+
+// endRest ends the current pause, or the next one if there is none. The caller holds the lock.
+func (k *kind) endRest() {
+	if k.requested = k.resting == nil; !k.requested {
+		go k.resting.end()
+		k.resting = nil
+	}
 }
 
 // wait waits until the kind is in sync, or until an attempt that began after this call has failed.
@@ -258,28 +266,27 @@ func (k *kind) forget(n name) {
 	k.count()
 }
 
-var _ cache.TransformingStore = &kind{}
-
-// Transformer returns a function that shrinks the objects of a streamed list before the reflector passes them to Replace. If
-// there are too many objects, it ends the attempt.
-func (k *kind) Transformer() cache.TransformFunc {
-	t := k.newTally()
-	return func(obj any) (any, error) {
-		s, err := t.shrink(obj)
-		if isTooMany(err) {
-			k.exceeded(err)
-			// If an error were returned, it would be logged for each further object.
-			return &summary{}, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		return s, nil
+// event stores an event of a watch. It returns the version of the object, and false if it cannot be read.
+func (k *kind) event(e watch.Event) (version string, ok bool) {
+	m, err := meta.Accessor(e.Object)
+	if err != nil {
+		return "", false
 	}
+	switch e.Type {
+	case watch.Added, watch.Modified:
+		err = k.seen(e.Object)
+	case watch.Deleted:
+		err = k.deleted(e.Object)
+	case watch.Bookmark, watch.Error:
+	}
+	if err != nil {
+		k.cache.log.Debug("Cannot read an event of a watch", "kind", k.gk.String(), "error", err.Error())
+	}
+	return m.GetResourceVersion(), true
 }
 
-// Add stores an object of an event.
-func (k *kind) Add(obj any) error {
+// seen stores an object of an event.
+func (k *kind) seen(obj runtime.Object) error {
 	n, s, err := k.summarize(obj)
 	if err != nil {
 		return err
@@ -299,11 +306,8 @@ func (k *kind) Add(obj any) error {
 	return nil
 }
 
-// Update stores an object of an event.
-func (k *kind) Update(obj any) error { return k.Add(obj) }
-
-// Delete removes an object of a deletion event.
-func (k *kind) Delete(obj any) error {
+// deleted removes an object of a deletion event.
+func (k *kind) deleted(obj runtime.Object) error {
 	n, s, err := k.summarize(obj)
 	if err != nil {
 		return err
@@ -318,16 +322,8 @@ func (k *kind) Delete(obj any) error {
 	return nil
 }
 
-// Replace replaces all objects with those of a list.
-func (k *kind) Replace(items []any, resourceVersion string) error {
-	list := make(map[name]cluster.ObjectState, len(items))
-	for _, item := range items {
-		n, s, err := k.summarize(item)
-		if err != nil {
-			return err
-		}
-		list[n] = s
-	}
+// replace replaces all objects with those of a list.
+func (k *kind) replace(list map[name]cluster.ObjectState, resourceVersion string) error {
 	k.mu.Lock()
 	again := k.objects.newest != ""
 	k.mu.Unlock()
@@ -355,9 +351,6 @@ func (k *kind) Replace(items []any, resourceVersion string) error {
 	k.notify(changes)
 	return nil
 }
-
-// Resync does nothing.
-func (k *kind) Resync() error { return nil }
 
 // notify reports changes, sorted by name. The caller holds no locks.
 func (k *kind) notify(changes []change) {

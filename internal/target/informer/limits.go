@@ -42,21 +42,30 @@ func sizeOf(n name, s *cluster.ObjectState) int64 {
 	return overhead + int64(len(n.namespace)+len(n.name)+len(s.UID)+len(s.ResourceVersion)+len(s.Set)+len(s.Owned)+len(s.Message)+len(s.Reason))
 }
 
-// A tally counts the states of one list while it arrives.
+// A tally contains the states of one list while it arrives.
 type tally struct {
-	kind  *kind
-	names map[name]int64
-	bytes int64
+	kind    *kind
+	states  map[name]cluster.ObjectState
+	version string
+	bytes   int64
 }
 
-func (k *kind) newTally() *tally { return &tally{kind: k, names: map[name]int64{}} }
+func (k *kind) newTally() *tally { return &tally{kind: k, states: map[name]cluster.ObjectState{}} }
 
-// add counts a state. It returns an error if the list contains too many.
+// add adds a state. It returns an error if the list contains too many.
 func (t *tally) add(n name, s *cluster.ObjectState) error {
-	size := sizeOf(n, s)
-	t.bytes += size - t.names[n]
-	t.names[n] = size
-	return t.kind.tooMany(len(t.names), t.bytes, t.kind.cache.size.Load()-t.kind.counted.Load()+t.bytes)
+	t.remove(n)
+	t.states[n] = *s
+	t.bytes += sizeOf(n, s)
+	return t.kind.tooMany(len(t.states), t.bytes, t.kind.cache.size.Load()-t.kind.counted.Load()+t.bytes)
+}
+
+// remove removes a state, if the list contains it.
+func (t *tally) remove(n name) {
+	if s, ok := t.states[n]; ok {
+		t.bytes -= sizeOf(n, &s)
+		delete(t.states, n)
+	}
 }
 
 // tooMany returns a *cluster.TooManyError if a number of objects, their size or the size of all kinds exceeds the limits, or the size

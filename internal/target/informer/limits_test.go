@@ -12,6 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -32,7 +33,7 @@ func TestManyEvents(t *testing.T) {
 		m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "ns", Name: strconv.Itoa(i), UID: types.UID(fmt.Sprint(i, padding)), ResourceVersion: strconv.Itoa(i + 1), Labels: labels("one"),
 		}}
-		if err := k.Add(m); err != nil {
+		if err := k.seen(m); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -110,17 +111,15 @@ func TestTooManyStreamed(t *testing.T) {
 	k := c.kind(secrets.GroupKind())
 	aborted := false
 	k.abort = func() { aborted = true }
-	shrink, items := k.Transformer(), []any{}
+	counted := k.newTally()
 	for i := range 4 {
-		item, err := shrink(metadata(i, i+1))
-		if err != nil {
-			t.Fatal(err)
+		if err := counted.event(watch.Event{Type: watch.Added, Object: metadata(i, i+1)}); isTooMany(err) {
+			k.exceeded(err)
 		}
-		items = append(items, item)
 	}
 	expect(t, "the attempt ends", true, aborted)
-	if err := k.Replace(items, "9"); !isTooMany(err) {
-		t.Errorf("Replace(...): got %v, want a TooManyError", err)
+	if err := k.replace(counted.states, "9"); !isTooMany(err) {
+		t.Errorf("replace(...): got %v, want a TooManyError", err)
 	}
 	expect(t, "nothing is kept", 0, len(k.objects.known))
 	expect(t, "in sync", false, k.synced)
@@ -142,6 +141,29 @@ func TestTooManyOwn(t *testing.T) {
 		}
 		_, known := c.Get(key("a"))
 		expect(t, "what isn't in sync is not known", false, known)
+	})
+}
+
+// TestTooManyInOutage checks that nothing is requested for a kind that exceeds the limit while its watch waits for its server.
+func TestTooManyInOutage(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *Cache, server *fake, _ *news) {
+		c.limits = Limits{Objects: 2}.withDefaults()
+		if err := track(t, c, secrets); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		server.fail(errors.New("down"))
+		time.Sleep(10 * time.Second)
+		for _, name := range []string{"a", "b", "c"} {
+			c.Put(key(name), server.make(name, "one", name))
+		}
+		server.asked()
+		time.Sleep(time.Minute)
+		many := (*cluster.TooManyError)(nil)
+		if err := track(t, c, secrets); !errors.As(err, &many) {
+			t.Errorf("Track: got %v, want a TooManyError", err)
+		}
+		expect(t, "requests", []string(nil), server.asked())
 	})
 }
 

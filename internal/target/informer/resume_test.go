@@ -77,3 +77,20 @@ func TestResumeIsPaced(t *testing.T) {
 		}
 	})
 }
+
+// TestStreamedList checks that the watch after a streamed list that ends with the list begins at its version. Another list could contain
+// the same large object, and end in the same way.
+func TestStreamedList(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *Cache, server *fake, n *news) {
+		server.streams = true
+		server.set("a", "one", "1")
+		if err := track(t, c, secrets); err != nil {
+			t.Fatal(err)
+		}
+		server.set("b", "one", "2")
+		time.Sleep(time.Minute)
+		expect(t, "news", []string{"one: new Secret ns/b"}, n.take())
+		kind := " v1/secrets metadata=true " + fakeInterpreter{}.Selector()
+		expect(t, "requests", []string{"stream" + kind, "watch" + kind}, server.asked())
+	})
+}

@@ -2,7 +2,14 @@
 
 package informer
 
-import "time"
+import (
+	"io"
+	"time"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
 
 // briefWatch is the duration below which a watch counts as brief.
 const briefWatch = 10 * time.Second
@@ -30,4 +37,22 @@ func (r *resumption) stuck(version string) bool {
 	}
 	r.since = now
 	return true
+}
+
+// internalErrors are consecutive watches that ended with an error of the API server, or with an event that cannot be decoded.
+type internalErrors struct{ first, last time.Time }
+
+// retry reports whether the watch is resumed after such an error. Otherwise, the kind is listed.
+func (e *internalErrors) retry(now time.Time) bool {
+	const apart = time.Minute
+	if now.Sub(e.last) >= apart {
+		e.first = now
+	}
+	e.last = now
+	return now.Sub(e.first) <= resumeFor
+}
+
+// isEnd reports whether a watch ended without an error of the API server: because its time was over, or the connection was closed.
+func isEnd(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || utilnet.IsProbableEOF(err) || utilnet.IsTimeout(err)
 }

@@ -9,27 +9,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// A summary is the state of an object on its way from the reflector's temporary store to the cache. Its metadata contains
-// only the name, which that store requires.
-type summary struct {
-	metav1.ObjectMeta
-
-	cluster.ObjectState
-}
-
 // summarize returns the name and the state of an object from a list or a watch.
 func (k *kind) summarize(obj any) (n name, s cluster.ObjectState, err error) {
 	i, examined := k.cache.interpreter, k.examined.Load()
 	switch o := obj.(type) {
-	case *summary:
-		n, s = name{o.Namespace, o.Name}, o.ObjectState
 	case *unstructured.Unstructured:
 		n, s = name{o.GetNamespace(), o.GetName()}, i.State(o)
 		if examined {
@@ -47,62 +37,46 @@ func (k *kind) summarize(obj any) (n name, s cluster.ObjectState, err error) {
 	return n, s, err
 }
 
-// GetObjectKind returns an empty kind.
-func (s *summary) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
-
-// DeepCopyObject returns a copy.
-func (s *summary) DeepCopyObject() runtime.Object {
-	out := *s
-	return &out
-}
-
-// summaries contains the objects of a list. The reflector gets only their states.
-type summaries struct {
-	metav1.TypeMeta
-	metav1.ListMeta
-
-	Items []summary
-}
-
-// DeepCopyObject returns a copy.
-func (s *summaries) DeepCopyObject() runtime.Object {
-	out := *s
-	out.Items = append([]summary(nil), s.Items...)
-	return &out
-}
-
-// add adds the objects of a page. It returns the token of the next page, which is empty after the last one.
-func (s *summaries) add(t *tally, page runtime.Object) (next string, err error) {
+// page adds the objects of a page of a list. It returns the token of the next page, which is empty after the last one.
+func (t *tally) page(page runtime.Object) (next string, err error) {
 	m, err := meta.ListAccessor(page)
 	if err != nil {
 		return "", err
 	}
-	before := len(s.Items)
-	if err := meta.EachListItem(page, func(obj runtime.Object) error {
-		item, err := t.shrink(obj)
-		if err == nil {
-			s.Items = append(s.Items, *item)
-		}
-		return err
-	}); err != nil {
+	before := len(t.states)
+	if err := meta.EachListItem(page, t.object); err != nil {
 		return "", err
 	}
-	s.SetResourceVersion(m.GetResourceVersion())
+	t.version = m.GetResourceVersion()
 	next = m.GetContinue()
-	if next != "" && len(s.Items) == before {
+	if next != "" && len(t.states) == before {
 		return "", errors.New("the API server returned an empty page of a list that has more pages")
 	}
 	return next, nil
 }
 
-// shrink counts an object of a list, and returns its summary.
-func (t *tally) shrink(obj any) (*summary, error) {
+// object adds an object.
+func (t *tally) object(obj runtime.Object) error {
 	n, s, err := t.kind.summarize(obj)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := t.add(n, &s); err != nil {
-		return nil, err
+	return t.add(n, &s)
+}
+
+// event adds or removes the object of an event of a watch that begins with a list. It returns an error if there are too many, and ignores
+// objects that cannot be read.
+func (t *tally) event(e watch.Event) error {
+	switch e.Type {
+	case watch.Added, watch.Modified:
+		if err := t.object(e.Object); isTooMany(err) {
+			return err
+		}
+	case watch.Deleted:
+		if n, _, err := t.kind.summarize(e.Object); err == nil {
+			t.remove(n)
+		}
+	case watch.Bookmark, watch.Error:
 	}
-	return &summary{ObjectMeta: metav1.ObjectMeta{Namespace: n.namespace, Name: n.name}, ObjectState: s}, nil
+	return nil
 }

@@ -38,6 +38,9 @@ type body struct {
 
 	unread *bytes.Reader
 	err    error
+	// content is what unread reads, and in is the rest of the events of a watch, or nil after the last one.
+	content []byte
+	in      *stream
 
 	// measure adds the time until the end of the response to the response times, once. It does nothing for a watch.
 	measure func()
@@ -62,7 +65,7 @@ func (g *guard) bodyOf(ctx context.Context, cancel context.CancelFunc, u *url.UR
 	b.next = once(s)
 	if b.watch {
 		s.Most, s.Expected = g.limits.EventBytes, 0
-		b.next = events(s)
+		b.in, b.next = events(s)
 	}
 	return b
 }
@@ -101,9 +104,10 @@ func (b *body) load() error {
 		return b.guard.limited(err)
 	}
 	b.holds(release)
+	b.content = content
 	b.unread.Reset(content)
 	if b.watch && b.endsAfter(content) {
-		b.next = func() (decoding.Source, error) { return s, io.EOF }
+		b.in, b.next = nil, func() (decoding.Source, error) { return s, io.EOF }
 	}
 	return nil
 }
@@ -124,6 +128,22 @@ func (b *body) holds(release func()) {
 	if b.closed {
 		release()
 	}
+}
+
+// Idle returns false if Read might return immediately, or if this is not known: only a watch over HTTP/2 can be idle. Otherwise, it calls
+// wake once, in a new goroutine, when Read might return. It drops white space after the last event.
+func (b *body) Idle(wake func()) bool {
+	quiet, ok := b.Closer.(interface{ Idle(wake func()) bool })
+	if !ok || b.err != nil || b.in == nil || b.in.err != nil || len(b.in.rest) > 0 {
+		return false
+	}
+	if len(bytes.TrimSpace(b.content[len(b.content)-b.unread.Len():])) > 0 {
+		return false
+	}
+	b.holds(func() {})
+	b.content = nil
+	b.unread.Reset(nil)
+	return quiet.Idle(wake)
 }
 
 // Close closes the body, releases its memory from the budget, and cancels the context of the request.

@@ -15,9 +15,9 @@ import (
 
 // events returns the events of a watch, one at a time. In JSON, each of them ends with a line break, and otherwise begins with its
 // length.
-func events(s decoding.Source) func() (decoding.Source, error) {
-	in := &stream{in: s.Reader}
-	return func() (decoding.Source, error) {
+func events(s decoding.Source) (in *stream, next func() (decoding.Source, error)) {
+	in = &stream{in: s.Reader}
+	return in, func() (decoding.Source, error) {
 		if len(in.rest) == 0 && in.err != nil {
 			return s, in.err
 		}

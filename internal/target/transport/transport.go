@@ -18,6 +18,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/h2"
 )
 
 // connectTime is the timeout of the TLS handshake.
@@ -117,11 +118,11 @@ func baseOf(rc *rest.Config, tc *transport.Config, open connrotation.DialFunc, d
 		MaxIdleConnsPerHost: 25,
 		IdleConnTimeout:     90 * time.Second,
 		DisableCompression:  rc.DisableCompression,
-		ForceAttemptHTTP2:   true,
 		// A connection is closed when it receives no data, not even a response to a ping. Otherwise a watch would wait on
 		// it forever.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 	}
+	h2.Configure(t)
 	return t, func() { t.CloseIdleConnections(); connections.CloseAll() }, nil
 }
 

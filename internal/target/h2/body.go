@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+
+	"golang.org/x/net/http2"
+)
+
+// Read reads from the body of the response.
+func (s *stream) Read(p []byte) (int, error) {
+	c := s.conn
+	c.mu.Lock()
+	for s.data.Len() == 0 && s.err == nil {
+		s.changed.Wait()
+	}
+	if s.data.Len() == 0 {
+		defer c.mu.Unlock()
+		return 0, s.err
+	}
+	n, _ := s.data.Read(p) // It has data.
+	if s.data.Len() == 0 {
+		// The buffer of a stream that waits for data needs no memory.
+		s.data = bytes.Buffer{}
+	}
+	s.read += int64(n)
+	increase := int64(0)
+	if s.err == nil && s.read >= streamWindow/updateAt {
+		increase, s.read = s.read, 0
+		s.window += increase
+	}
+	c.mu.Unlock()
+	if increase > 0 {
+		// If it fails, the connection is closed, and the next Read returns the error.
+		_ = c.write(func(w *http2.Framer) error { return w.WriteWindowUpdate(s.id, uint32(increase)) }) //nolint:gosec // It is at most the window.
+	}
+	return n, nil
+}
+
+// Idle returns false if Read would return immediately. Otherwise, it calls wake once, in a new goroutine, when this changes.
+func (s *stream) Idle(wake func()) bool {
+	s.conn.mu.Lock()
+	defer s.conn.mu.Unlock()
+	if s.data.Len() > 0 || s.err != nil {
+		return false
+	}
+	s.wake = wake
+	return true
+}
+
+// Close ends the stream.
+func (s *stream) Close() error {
+	s.cancel(errClosed)
+	return nil
+}
+
+// cancel ends the stream with an error, and informs the server if it is not complete.
+func (s *stream) cancel(err error) {
+	c := s.conn
+	c.mu.Lock()
+	open := c.streams[s.id] == s && c.err == nil
+	s.end(err)
+	if err == errClosed { //nolint:errorlint // It is not wrapped.
+		s.err, s.data = err, bytes.Buffer{}
+		s.changed.Broadcast()
+	}
+	c.forget(s)
+	c.mu.Unlock()
+	if open {
+		// If it fails, the connection is closed.
+		_ = c.write(func(w *http2.Framer) error { return w.WriteRSTStream(s.id, http2.ErrCodeCancel) })
+	}
+}
+
+// A compressed body decompresses another one.
+type compressed struct {
+	io.ReadCloser
+
+	zip *gzip.Reader
+	err error
+}
+
+// Read reads decompressed data.
+func (b *compressed) Read(p []byte) (int, error) {
+	if b.zip == nil && b.err == nil {
+		b.zip, b.err = gzip.NewReader(b.ReadCloser)
+	}
+	if b.err != nil {
+		return 0, b.err
+	}
+	return b.zip.Read(p)
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A pool contains the connections of one http.Transport.
+type pool struct {
+	// compression is true if responses can be compressed.
+	compression bool
+	// idle is the time after which a connection without streams is closed, or 0. After ping without a frame, the connection is tested,
+	// and after lost without a response, it is closed.
+	idle, ping, lost time.Duration
+
+	mu    sync.Mutex
+	conns []*conn
+}
+
+// Configure makes a transport use this package for HTTP/2. It reads the timeouts for idle connections and for pings, and whether
+// compression is disabled. Call it before the first request. The transport must have a TLS config, which Configure changes.
+func Configure(t *http.Transport) {
+	p := &pool{compression: !t.DisableCompression, idle: t.IdleConnTimeout}
+	if t.HTTP2 != nil {
+		p.ping, p.lost = t.HTTP2.SendPingTimeout, t.HTTP2.PingTimeout
+	}
+	t.TLSClientConfig.NextProtos = []string{"h2", "http/1.1"}
+	t.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{
+		"h2": func(address string, c *tls.Conn) http.RoundTripper { return p.add(address, c) },
+	}
+	t.RegisterProtocol("https", p)
+}
+
+// RoundTrip sends a request on an existing connection. If there is none, the http.Transport opens one. It would also find existing
+// connections, but not those that are older than its timeout for idle connections: it doesn't know that they have streams.
+func (p *pool) RoundTrip(req *http.Request) (*http.Response, error) {
+	c := p.find(addressOf(req.URL))
+	if c == nil {
+		return nil, http.ErrSkipAltProtocol
+	}
+	resp, err := c.RoundTrip(req)
+	if err == errUnused { //nolint:errorlint // It is not wrapped.
+		return nil, http.ErrSkipAltProtocol
+	}
+	return resp, err
+}
+
+// addressOf returns the address of a server as an http.Transport writes it.
+func addressOf(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = "443"
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// find returns a connection on which a stream can be opened, or nil.
+func (p *pool) find(address string) *conn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.findLocked(address)
+}
+
+// findLocked is like find for a caller that holds mu.
+func (p *pool) findLocked(address string) *conn {
+	for _, c := range p.conns {
+		if c.address == address && c.available() {
+			return c
+		}
+	}
+	return nil
+}
+
+// add adds a connection. If there is another one that can be used, for example because several requests opened connections at the same
+// time, it closes the new one.
+func (p *pool) add(address string, c *tls.Conn) http.RoundTripper {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if have := p.findLocked(address); have != nil {
+		go c.Close() // It can take a few seconds.
+		return have
+	}
+	state := c.ConnectionState()
+	fresh := newConn(p, c, &state)
+	fresh.address = address
+	p.conns = append(p.conns, fresh)
+	go fresh.run()
+	return fresh
+}
+
+func (p *pool) remove(c *conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.conns = slices.DeleteFunc(p.conns, func(other *conn) bool { return other == c })
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/http2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// TestServers checks that an http.Transport still connects as usual.
+func TestServers(t *testing.T) {
+	type want struct {
+		Proto, Body string
+		Unknown     bool
+		Tunnels     int
+	}
+	cases := map[string]struct {
+		reason string
+		http1  bool
+		proxy  bool
+		noCA   bool
+		want   want
+	}{
+		"HTTP2":     {reason: "A server can support HTTP/2.", want: want{Proto: "HTTP/2.0", Body: "hello"}},
+		"HTTP1":     {reason: "A server that doesn't support HTTP/2 gets HTTP/1.1.", http1: true, want: want{Proto: "HTTP/1.1", Body: "hello"}},
+		"Proxy":     {reason: "A proxy forwards a connection, which all requests use.", proxy: true, want: want{Proto: "HTTP/2.0", Body: "hello", Tunnels: 1}},
+		"Proxy1":    {reason: "It can forward HTTP/1.1.", proxy: true, http1: true, want: want{Proto: "HTTP/1.1", Body: "hello", Tunnels: 1}},
+		"Authority": {reason: "The certificate is checked.", noCA: true, want: want{Unknown: true}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }))
+			s.EnableHTTP2 = !tc.http1
+			s.Config.ErrorLog = log.New(io.Discard, "", 0)
+			s.StartTLS()
+			defer s.Close()
+			c := &tls.Config{RootCAs: s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs, MinVersion: tls.VersionTLS12}
+			if tc.noCA {
+				c.RootCAs = x509.NewCertPool()
+			}
+			tr := &http.Transport{TLSClientConfig: c}
+			Configure(tr)
+			defer tr.CloseIdleConnections()
+			got := want{}
+			if tc.proxy {
+				p := httptest.NewServer(tunnel(&got.Tunnels))
+				defer p.Close()
+				u, _ := url.Parse(p.URL)
+				tr.Proxy = http.ProxyURL(u)
+			}
+			for range 3 {
+				resp, err := post(t.Context(), &http.Client{Transport: tr}, s.URL, "hello")
+				if e := (x509.UnknownAuthorityError{}); errors.As(err, &e) {
+					got.Unknown = true
+					continue
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				b, _ := io.ReadAll(resp.Body)
+				_ = resp.Body.Close()
+				got.Proto, got.Body = resp.Proto, string(b)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nresponses: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// tunnel returns a proxy that counts its connections.
+func tunnel(n *int) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		*n++
+		far, err := (&net.Dialer{}).DialContext(r.Context(), "tcp", r.Host)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+			return
+		}
+		defer far.Close()
+		near, _, _ := w.(http.Hijacker).Hijack()
+		defer near.Close()
+		_, _ = io.WriteString(near, "HTTP/1.1 200 OK\r\n\r\n")
+		go func() { _, _ = io.Copy(far, near) }()
+		_, _ = io.Copy(near, far)
+	})
+}
+
+// TestAuthorities checks that a connection is used only for the server to which it was opened.
+func TestAuthorities(t *testing.T) {
+	serve := func(name string) (string, *x509.CertPool) {
+		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, name) }))
+		s.EnableHTTP2 = true
+		s.StartTLS()
+		t.Cleanup(s.Close)
+		return s.URL, s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	}
+	a, roots := serve("a")
+	b, _ := serve("b")
+	tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
+	Configure(tr)
+	defer tr.CloseIdleConnections()
+	for _, want := range []string{"a", "b", "a"} {
+		server := map[string]string{"a": a, "b": b}[want]
+		resp, err := post(t.Context(), &http.Client{Transport: tr}, server, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if string(got) != want {
+			t.Errorf("want the response of %s, got that of %s", want, got)
+		}
+	}
+}
+
+func TestAddressOf(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		url    string
+		want   string
+	}{
+		"Port":    {reason: "A URL can have a port.", url: "https://example.org:6443/a", want: "example.org:6443"},
+		"Default": {reason: "The default is 443.", url: "https://example.org", want: "example.org:443"},
+		"IPv6":    {reason: "An IPv6 address has brackets.", url: "https://[::1]/", want: "[::1]:443"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			u, err := url.Parse(tc.url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := addressOf(u); got != tc.want {
+				t.Errorf("%s\naddressOf(%s): want %s, got %s", tc.reason, tc.url, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestRetry checks that a request that a server did not process is sent again as a whole, on another connection, and that a request that
+// it may have processed is not.
+func TestRetry(t *testing.T) {
+	const size = 100_000
+	cases := map[string]struct {
+		reason string
+		end    func(s *peer, id uint32) error
+		want   int
+	}{
+		"GoAway":  {reason: "The server shuts down.", end: func(s *peer, _ uint32) error { return s.WriteGoAway(1, http2.ErrCodeNo, nil) }, want: size},
+		"Refused": {reason: "The server refuses it.", end: func(s *peer, id uint32) error { return s.WriteRSTStream(id, http2.ErrCodeRefusedStream) }, want: size},
+		"Closed":  {reason: "The server may have processed it.", end: func(s *peer, _ uint32) error { return s.conn.Close() }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			helper := httptest.NewTLSServer(nil)
+			defer helper.Close()
+			l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: helper.TLS.Certificates, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			next := make(chan *peer, 10)
+			go func() {
+				for {
+					c, err := l.Accept()
+					if err != nil {
+						return
+					}
+					s := peerOf(c)
+					_ = s.WriteSettings()
+					next <- s
+				}
+			}()
+			tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: helper.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs, MinVersion: tls.VersionTLS12}}
+			Configure(tr)
+			defer tr.CloseIdleConnections()
+			begin := func() chan error {
+				done := make(chan error, 1)
+				go func() {
+					resp, err := post(t.Context(), &http.Client{Transport: tr}, "https://"+l.Addr().String(), strings.Repeat("x", size))
+					if err == nil {
+						err = resp.Body.Close()
+					}
+					done <- err
+				}()
+				return done
+			}
+			do := func(errs ...error) {
+				t.Helper()
+				if err := errors.Join(errs...); err != nil {
+					t.Fatal(err)
+				}
+			}
+			first := begin()
+			s := <-next
+			defer s.conn.Close()
+			do(s.respond(<-s.opened, true, ":status", "200"), <-first)
+			second := begin()
+			do(tc.end(s, <-s.opened))
+			if tc.want == 0 {
+				if err := <-second; err == nil {
+					t.Errorf("%s\nwant an error", tc.reason)
+				}
+				return
+			}
+			other := <-next
+			defer other.conn.Close()
+			id := <-other.opened
+			do(other.WriteWindowUpdate(0, size), other.WriteWindowUpdate(id, size))
+			if got := <-other.complete; got != tc.want {
+				t.Errorf("%s\nwant %d bytes, got %d", tc.reason, tc.want, got)
+			}
+			do(other.respond(id, true, ":status", "200"), <-second)
+		})
+	}
+}

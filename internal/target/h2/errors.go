@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"golang.org/x/net/http2"
+)
+
+// These are the errors of requests. The texts of the first two are those of net/http, which callers compare.
+var (
+	errLost   = errors.New("http2: client connection lost")
+	errGoAway = errors.New("http2: server sent GOAWAY and closed the connection")
+	errClosed = errors.New("the body of the response is closed")
+	errIdle   = errors.New("the connection is idle")
+	// errUnused means that the server did not process the request.
+	errUnused error = unusedError{}
+)
+
+// An unusedError makes an http.Transport send the request again, on another connection.
+type unusedError struct{}
+
+func (unusedError) Error() string { return "the HTTP/2 connection cannot be used" }
+
+// IsHTTP2NoCachedConnError is the method by which an http.Transport recognizes the error.
+func (unusedError) IsHTTP2NoCachedConnError() {}
+
+// A resetError reports that the server ended a stream.
+type resetError struct{ code http2.ErrCode }
+
+func (e *resetError) Error() string { return "the server ended the request (" + e.code.String() + ")" }

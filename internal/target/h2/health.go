@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"time"
+
+	"golang.org/x/net/http2"
+)
+
+// A health is what a connection needs at some time.
+type health struct {
+	// end is the error with which the connection ends, or nil.
+	end error
+	// ping is true if a ping must be sent.
+	ping bool
+	// next is the time until the next check.
+	next time.Duration
+}
+
+// quiet describes how long a connection has been quiet.
+type quiet struct {
+	// streams is the number of streams, and unused the time since there is none.
+	streams int
+	unused  time.Duration
+	// frame is the time since the last frame, and pinged that since a ping after it, or negative.
+	frame, pinged time.Duration
+}
+
+// check returns what a quiet connection needs.
+func (p *pool) check(q quiet) health {
+	const never = time.Hour
+	next := never
+	if p.idle > 0 && q.streams == 0 {
+		if q.unused >= p.idle {
+			return health{end: errIdle}
+		}
+		next = min(next, p.idle-q.unused)
+	}
+	switch {
+	case p.ping == 0:
+	case q.pinged >= p.lost && q.pinged >= 0:
+		return health{end: errLost}
+	case q.pinged >= 0:
+		next = min(next, p.lost-q.pinged)
+	case q.frame >= p.ping:
+		return health{ping: true, next: min(next, p.lost)}
+	default:
+		next = min(next, p.ping-q.frame)
+	}
+	if p.idle > 0 {
+		next = min(next, p.idle)
+	}
+	return health{next: next}
+}
+
+// checkLater starts the checks.
+func (c *conn) checkLater() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil && c.timer == nil {
+		c.timer = time.AfterFunc(c.pool.check(quiet{pinged: -1}).next, c.check)
+	}
+}
+
+// check tests the connection, or closes it.
+func (c *conn) check() {
+	c.mu.Lock()
+	now := time.Now()
+	q := quiet{streams: len(c.streams), unused: now.Sub(c.unused), frame: now.Sub(c.frame), pinged: -1}
+	if !c.pinged.IsZero() {
+		q.pinged = now.Sub(c.pinged)
+	}
+	h := c.pool.check(q)
+	if c.err != nil {
+		c.mu.Unlock()
+		return
+	}
+	if h.end != nil {
+		// No stream may be opened from now on.
+		c.goAway = true
+		c.mu.Unlock()
+		c.fail(h.end)
+		return
+	}
+	if h.ping {
+		c.pinged = now
+	}
+	c.timer.Reset(h.next)
+	c.mu.Unlock()
+	if h.ping {
+		// If it fails, the connection is closed.
+		_ = c.write(func(w *http2.Framer) error { return w.WritePing(false, [8]byte{}) })
+	}
+}

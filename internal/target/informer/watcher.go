@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package informer
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/features"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/panics"
+)
+
+const (
+	// shortestWatch is the minimum duration of a watch. The maximum is twice as long.
+	shortestWatch = 10 * time.Minute
+
+	firstPause = time.Second
+	mostPause  = 30 * time.Second
+	// deniedPause is the maximum pause for failures that only an administrator can fix: kinds that the cluster does not
+	// serve or that the credentials may not watch.
+	deniedPause = 5 * time.Minute
+	// resumeFor is how long an interrupted watch is resumed from its last version. After that, its kind is listed again, which
+	// shows whether the history of the cluster was rewritten, for example by a restored backup.
+	resumeFor = 2 * time.Minute
+	// steady is the duration of an attempt after which the pauses start from the shortest one again.
+	steady = 2 * time.Minute
+	// pageSize is the number of objects in a page of a list.
+	pageSize = 500
+)
+
+// A watcher lists and watches the objects of a kind. It does what the reflector of client-go does, but has a goroutine only while it
+// works. While it waits for an event or for the end of a pause, it is parked, and continues in a new goroutine. Its fields belong to the
+// goroutine that works.
+type watcher struct {
+	kind     *kind
+	ctx      context.Context //nolint:containedctx // It is the lifetime of the watcher.
+	resource Resource
+
+	// attempt is the context of the current attempt to list and watch, or nil. began is its start, and pause is the last pause
+	// between two attempts.
+	attempt context.Context //nolint:containedctx // It is the lifetime of the attempt.
+	abort   context.CancelFunc
+	began   time.Time
+	pause   time.Duration
+	// listed is true after the list of the attempt, and version is the last resource version.
+	listed  bool
+	version string
+
+	// stream is the current watch, or nil. started is the start of its request, and events is the number of its events. ordered is
+	// true if all its events have increasing versions.
+	stream  Stream
+	started time.Time
+	events  int
+	ordered bool
+
+	resumed  resumption
+	internal internalErrors
+	// resuming is the time at which the first request to resume the watch began, or zero. outage is the last pause between two of them.
+	resuming time.Time
+	outage   time.Duration
+}
+
+// A progress is the result of a step of a watcher.
+type progress int
+
+const (
+	working progress = iota
+	// parked means that the watcher continues in another goroutine, which may be running already.
+	parked
+	// ended means that the attempt has ended.
+	ended
+)
+
+// run works until the watcher is parked or its context ends.
+func (w *watcher) run() {
+	for {
+		if w.ctx.Err() != nil {
+			w.endAttempt()
+			w.kind.cache.running.Done()
+			return
+		}
+		if w.attempt == nil && !w.beginAttempt() {
+			continue
+		}
+		if w.step() == parked {
+			return
+		}
+	}
+}
+
+// step works on the current attempt. After its end, it waits for the next one.
+func (w *watcher) step() progress {
+	k, now := w.kind, working
+	err := panics.Do(k.subject(), func() (err error) {
+		now, err = w.work()
+		return err
+	})
+	if now == parked || now == working && err == nil && w.attempt.Err() == nil {
+		return now
+	}
+	if e := (*panics.Error)(nil); errors.As(err, &e) {
+		k.fail(e)
+	}
+	w.endAttempt()
+	if w.ctx.Err() != nil {
+		return working
+	}
+	if err != nil {
+		k.cache.log.Debug("Cannot watch", "resource", w.resource.GroupVersionResource.String(), "error", err.Error())
+	}
+	if time.Since(w.began) > steady {
+		w.pause = 0
+	}
+	w.pause = nextPause(w.pause, k.lastError())
+	return w.rest(w.pause + rand.N(w.pause/2)) //nolint:gosec // Jitter needs no secrecy.
+}
+
+// beginAttempt begins to list and watch when the kind has a slot. It returns false if the context ends.
+func (w *watcher) beginAttempt() bool {
+	if !w.kind.takeSlot(w.ctx) {
+		return false
+	}
+	w.kind.begin()
+	w.began = time.Now()
+	w.attempt, w.abort = w.kind.attemptContext(w.ctx)
+	w.listed, w.version, w.resuming, w.internal = false, "", time.Time{}, internalErrors{}
+	return true
+}
+
+// endAttempt ends the watch and the context of the attempt.
+func (w *watcher) endAttempt() {
+	w.endWatch()
+	if w.attempt != nil {
+		w.abort()
+		w.kind.returnSlot()
+		w.attempt = nil
+	}
+}
+
+func (w *watcher) endWatch() {
+	if w.stream != nil {
+		w.stream.Stop()
+		w.stream = nil
+	}
+}
+
+// work does the next part of the current attempt.
+func (w *watcher) work() (progress, error) {
+	switch {
+	case w.attempt.Err() != nil:
+		return ended, w.attempt.Err()
+	case !w.listed:
+		return working, w.list()
+	case w.stream == nil:
+		return w.watch()
+	}
+	return w.receive()
+}
+
+// list lists the objects: by a watch that begins with them, if the API server supports this, and otherwise by a list.
+func (w *watcher) list() error {
+	if features.FeatureGates().Enabled(features.WatchListClient) {
+		if err := w.streamList(); err == nil || w.attempt.Err() != nil {
+			return err
+		}
+		w.endWatch()
+	}
+	counted, err := w.kind.list(w.attempt, w.resource)
+	if isExpired(err) {
+		// The rest of the list expired. The next attempt begins from the start.
+		counted, err = w.kind.list(w.attempt, w.resource)
+	}
+	if err != nil {
+		return errors.Wrap(err, "cannot list")
+	}
+	w.listed, w.version = true, counted.version
+	return w.kind.replace(counted.states, counted.version)
+}
+
+// streamList begins a watch with a list. It returns an error if the list did not arrive as a whole.
+func (w *watcher) streamList() error {
+	k, yes := w.kind, true
+	o := watchOptions()
+	o.SendInitialEvents, o.ResourceVersionMatch = &yes, metav1.ResourceVersionMatchNotOlderThan
+	w.started = time.Now()
+	stream, err := k.watch(w.attempt, w.resource, o)
+	if err != nil {
+		return err
+	}
+	w.stream, w.ordered = stream, true
+	counted := k.newTally()
+	for {
+		e, err := stream.Next()
+		if err != nil {
+			return errors.Wrap(err, "the list is not complete")
+		}
+		if e.Type == watch.Error {
+			return apierrors.FromObject(e.Object)
+		}
+		if m, err := meta.Accessor(e.Object); err == nil && e.Type == watch.Bookmark && m.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
+			// The end of the list counts as an event. A watch that ends here is resumed, and does not begin with another list.
+			w.listed, w.version, w.events = true, m.GetResourceVersion(), 1
+			return k.replace(counted.states, w.version)
+		}
+		if err := counted.event(e); isTooMany(err) {
+			k.exceeded(err)
+			return err
+		}
+	}
+}
+
+// watchOptions returns the options of a watch.
+func watchOptions() metav1.ListOptions {
+	seconds := int64((shortestWatch + rand.N(shortestWatch)) / time.Second) //nolint:gosec // Jitter needs no secrecy.
+	return metav1.ListOptions{TimeoutSeconds: &seconds, AllowWatchBookmarks: true}
+}
+
+// watch watches from the last version. While the server does not respond, it tries again from the same version, so that an outage does
+// not cause all kinds of all clusters to be listed again.
+func (w *watcher) watch() (progress, error) {
+	k, o := w.kind, watchOptions()
+	o.ResourceVersion = w.version
+	if w.resuming.IsZero() {
+		if w.resumed.stuck(o.ResourceVersion) {
+			return ended, apierrors.NewResourceExpired("each watch from this version ends before its first event")
+		}
+		w.resuming, w.outage = time.Now(), 0
+		w.started = w.resuming
+		// If a server ends each watch immediately, one watch per second is started.
+		if wait := firstPause - time.Since(w.resumed.at); wait > 0 {
+			return w.rest(wait), nil
+		}
+	} else {
+		k.begin()
+	}
+	w.resumed.at = time.Now()
+	stream, err := k.request(w.attempt, w.resource, o)
+	if err == nil && w.outage > 0 && k.wentBack(w.attempt, w.resource, w.version) {
+		stream.Stop()
+		return ended, apierrors.NewResourceExpired("the resource versions of the cluster went backwards")
+	}
+	if err == nil || isAnswer(err) || time.Since(w.resuming) > resumeFor {
+		w.resuming = time.Time{}
+		w.stream, w.events, w.ordered = stream, 0, w.version != "" && w.version != "0"
+		return working, k.answered(w.attempt, err)
+	}
+	if w.attempt.Err() != nil {
+		return ended, err
+	}
+	k.fail(err)
+	w.outage = nextPause(w.outage, err)
+	k.cache.log.Debug("Cannot continue a watch", "resource", w.resource.GroupVersionResource.String(), "error", err.Error())
+	return w.rest(w.outage), nil
+}
+
+// receive stores the events of the watch until there are none, and is parked then.
+func (w *watcher) receive() (progress, error) {
+	for {
+		if w.stream.Idle(w.run) {
+			return parked, nil
+		}
+		e, err := w.stream.Next()
+		if w.attempt.Err() != nil {
+			return ended, w.attempt.Err()
+		}
+		if err != nil {
+			return w.broken(err)
+		}
+		if e.Type == watch.Error {
+			return w.broken(apierrors.FromObject(e.Object))
+		}
+		if version, ok := w.kind.event(e); ok {
+			w.ordered = w.ordered || e.Type != watch.Added
+			if w.ordered {
+				w.version = version
+			}
+			w.events++
+		}
+	}
+}
+
+// broken handles the end of a watch. It is resumed, unless it ends the attempt.
+func (w *watcher) broken(err error) (progress, error) {
+	w.endWatch()
+	switch brief := w.events == 0 && time.Since(w.started) < time.Second; {
+	case isEnd(err):
+		if brief {
+			return ended, errors.New("the watch ended immediately")
+		}
+		return working, nil
+	case apierrors.IsTooManyRequests(err):
+		return w.rest(firstPause + rand.N(mostPause)), nil //nolint:gosec // Jitter needs no secrecy.
+	case isExpired(err), !apierrors.IsInternalError(err) && isAnswer(err), !w.internal.retry(time.Now()):
+		return ended, err
+	}
+	return working, nil
+}
+
+// rest parks the watcher for the duration of a pause, or until the kind is requested or the current attempt ends.
+func (w *watcher) rest(pause time.Duration) progress {
+	k, ctx := w.kind, w.ctx
+	if w.attempt != nil {
+		ctx = w.attempt
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.requested {
+		k.requested = false
+		return working
+	}
+	r := &rest{watcher: w}
+	r.timer, r.stop = time.AfterFunc(pause, r.end), context.AfterFunc(ctx, r.end)
+	k.resting = r
+	return parked
+}
+
+// A rest is a pause of a watcher.
+type rest struct {
+	watcher *watcher
+	ended   atomic.Bool
+	timer   *time.Timer
+	stop    func() bool
+}
+
+// end ends the pause and continues to work, unless it has ended already.
+func (r *rest) end() {
+	if !r.ended.CompareAndSwap(false, true) {
+		return
+	}
+	k := r.watcher.kind
+	// The lock ensures that all fields are set.
+	k.mu.Lock()
+	if k.resting == r {
+		k.resting = nil
+	}
+	r.timer.Stop()
+	r.stop()
+	k.mu.Unlock()
+	r.watcher.run()
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
+)
+
+// quiet is the body of a response that has nothing to read after its content.
+type quiet struct{ *strings.Reader }
+
+func (quiet) Close() error { return nil }
+
+func (q quiet) Idle(func()) bool { return q.Len() == 0 }
+
+// TestIdle checks when the body of a watch is idle after its first event.
+func TestIdle(t *testing.T) {
+	const jsonType, binaryType = "application/json", "application/vnd.kubernetes.protobuf;stream=watch"
+	type args struct {
+		contentType, content, query string
+		body                        func(string) io.ReadCloser
+		// read is the number of bytes that the client reads.
+		read int
+	}
+	idles := func(s string) io.ReadCloser { return quiet{strings.NewReader(s)} }
+	cases := map[string]struct {
+		reason string
+		args   args
+		want   bool
+	}{
+		"Event":     {reason: "It is idle after an event.", args: args{contentType: jsonType, content: "{1}\n", query: "watch=true", read: 4}, want: true},
+		"LineBreak": {reason: "A decoder need not read the line break.", args: args{contentType: jsonType, content: "{1}\n", query: "watch=true", read: 3}, want: true},
+		"Half":      {reason: "It is not idle within an event.", args: args{contentType: jsonType, content: "{1}\n", query: "watch=true", read: 2}},
+		"Next":      {reason: "It is not idle before the next event.", args: args{contentType: jsonType, content: "{1}\n{2}\n", query: "watch=true", read: 4}},
+		"NextHalf":  {reason: "It is not idle when the next event has begun.", args: args{contentType: jsonType, content: "{1}\n{", query: "watch=true", read: 4}},
+		"Message":   {reason: "It is idle after a message.", args: args{contentType: binaryType, content: frame("one"), query: "watch=true", read: 7}, want: true},
+		"Messages":  {reason: "It is not idle before the next message.", args: args{contentType: binaryType, content: frame("one") + frame("two"), query: "watch=true", read: 7}},
+		"Large": {reason: "A watch that ends after a large event is not idle.",
+			args: args{contentType: jsonType, content: strings.Repeat("x", largeEvent) + "\n", query: "watch=true", read: largeEvent + 1}},
+		"Other": {reason: "Other bodies do not report when there is something to read.", args: args{contentType: jsonType, content: "{1}\n", query: "watch=true", read: 4,
+			body: func(s string) io.ReadCloser { return io.NopCloser(strings.NewReader(s)) }}},
+		"NoWatch": {reason: "A response that is not a watch ends.", args: args{contentType: jsonType, content: "{1}\n", query: "limit=1", read: 4}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if tc.args.body == nil {
+				tc.args.body = idles
+			}
+			g := &guard{limits: Limits{}.withDefaults(mib), budget: decoding.New(16 * mib)}
+			resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {tc.args.contentType}}, Body: tc.args.body(tc.args.content)}
+			b := g.bodyOf(t.Context(), func() {}, &url.URL{RawQuery: tc.args.query}, resp, time.Now())
+			// The end of the content is not read.
+			if _, err := io.ReadFull(b, make([]byte, tc.args.read)); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, b.Idle(func() {})); diff != "" {
+				t.Errorf("\n%s\nIdle(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
