@@ -60,7 +60,6 @@ func setup(
 	}
 	notify, attempts := &changes{}, config.NewAttempts()
 	pool := newPool(notify, attempts, target.WithLocal(local), target.WithUserAgent(agent), target.WithMetrics(m), target.WithLogger(log), target.WithGuard(guard))
-	mgr = &countingManager{Manager: mgr, events: m.Events}
 	reader := secrets.NewReader(mgr.GetClient(), mgr.GetAPIReader())
 	c := &controllers{mgr: mgr, flags: f, metrics: m, notify: notify, attempts: attempts, manifests: manifestcontroller.Options{
 		Options: settings.Options{

@@ -47,6 +47,9 @@ type Metrics struct {
 	// Events counts the events of the provider, including those that the control plane merges or rejects.
 	Events Events
 
+	// EventsDropped counts the events that were not written, by cause.
+	EventsDropped Counters
+
 	// BuildInfo has the version, the commit and the Go version as labels.
 	BuildInfo prometheus.Gauge
 }
@@ -97,6 +100,10 @@ func New(r prometheus.Registerer, b version.Build) *Metrics {
 			Name: "provider_kyma_events_total",
 			Help: "Total number of events that the provider recorded, by kind of the object, type (Normal or Warning) and reason.",
 		}, []string{"kind", "type", "reason"})},
+		EventsDropped: Counters{f.NewCounterVec(prometheus.CounterOpts{
+			Name: "provider_kyma_events_dropped_total",
+			Help: "Total number of events that were not written to the control plane, by cause (Full, Expired or Rejected).",
+		}, []string{"cause"})},
 		BuildInfo: f.NewGauge(prometheus.GaugeOpts{
 			Name:        "provider_kyma_build_info",
 			Help:        "Build information as labels. Always 1.",
@@ -135,6 +142,12 @@ type Events struct{ *prometheus.CounterVec }
 func (e Events) Count(kind, eventType, reason string) {
 	e.WithLabelValues(kind, eventType, reason).Inc()
 }
+
+// Counters count by one label.
+type Counters struct{ *prometheus.CounterVec }
+
+// Count adds one to the counter of a label.
+func (c Counters) Count(label string) { c.WithLabelValues(label).Inc() }
 
 // Requests counts requests by verb and status code.
 type Requests struct{ *prometheus.CounterVec }

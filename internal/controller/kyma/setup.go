@@ -46,6 +46,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		priorities:   o.Priorities,
 		controlPlane: o.ControlPlane,
 		policies:     o.Features.Enabled(feature.EnableBetaManagementPolicies),
+		// A change log distinguishes creations from updates.
+		firstUpdate: o.ChangeLogOptions == nil,
 	}
 	p := &propagator{connector: c, Finalizer: resource.NewAPIFinalizer(client, managed.FinalizerName), poll: o.PollInterval}
 	p.managed = managed.NewReconciler(mgr, resource.ManagedKind(v1alpha1.KymaGroupVersionKind), append(o.Reconciler(name, c.record),
@@ -63,7 +65,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 			RateLimiter:             ratelimiter.NewController(),
 		}).
-		Watches(&v1alpha1.Kyma{}, w.kymas(), builder.WithPredicates(predicate.Or(resource.DesiredStateChanged(), finalizerRemoved()))).
+		Watches(&v1alpha1.Kyma{}, w.kymas(), builder.WithPredicates(predicate.Not(firstWrite()), predicate.Or(resource.DesiredStateChanged(), finalizerRemoved()))).
 		Watches(&v1alpha1.Manifest{}, w.manifests()).
 		Watches(&v1alpha1.ModuleTemplate{}, priority.LowHandler(w.usersOfTemplate), builder.WithPredicates(afterStart(), templateUpdates())).
 		Watches(&v1alpha1.ProviderConfig{}, configs, changed).

@@ -61,6 +61,10 @@ type connector struct {
 	record   event.Recorder
 	requeuer *requeue.Requeuer
 	memory   *memory
+	// firstUpdate is set if Update can perform the first install; see settings.IsFirstUpdate.
+	firstUpdate bool
+	// repaired records that a step repaired drift of objects.
+	repaired func(mr *v1alpha1.Manifest, objects int, took time.Duration)
 }
 
 // Connect connects a Manifest to its target cluster. If this fails, it reports the reason, because Observe is not called.
@@ -130,7 +134,7 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 	}
 	origin := c.origin.Of(ctx, c.client, mr)
 	e := c.external(key, cluster, origin.Mark(bundle), secrets)
-	e.verdict = verdict
+	e.verdict, e.firstUpdate, e.repaired = verdict, c.firstUpdate, c.repaired
 	e.decider = &decider{
 		bundle: bundle, report: e.report, now: time.Now,
 		desired: sync.OnceValues(func() (*snapshot, error) { return snapshotOf(mr, bundle, secrets) }),

@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/rollback"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -59,6 +60,12 @@ type external struct {
 	choice choice
 	// observed is the observation of Observe.
 	observed engine.Observation
+	// firstUpdate is set if Update can perform the first install; see settings.IsFirstUpdate.
+	firstUpdate bool
+	// repaired records that a step repaired drift of objects. It is nil if no one needs to know.
+	repaired func(mr *v1alpha1.Manifest, objects int, took time.Duration)
+	// first is set by Observe if Update performs the first install.
+	first bool
 }
 
 // Observe observes what the pass installs. It writes nothing to the target cluster.
@@ -87,6 +94,11 @@ func (e *external) Observe(ctx context.Context, mr *v1alpha1.Manifest) (managed.
 		// A first install takes several steps, which only Create is allowed to perform.
 		e.conclude(mr, *o, rollback.Pending)
 		return managed.ExternalObservation{Diff: e.choice.report.diff(*o)}, nil
+	case !o.Exists && e.firstUpdate && settings.IsFirstUpdate(mr, e.choice.bundle.Name, true, allows(mr, xpv2.ManagementActionUpdate)):
+		// The managed reconciler writes the name with the finalizer, and then calls Update.
+		meta.SetExternalName(mr, e.choice.bundle.Name)
+		e.first = true
+		return managed.ExternalObservation{ResourceExists: true, Diff: e.choice.report.diff(*o)}, nil
 	case o.UpToDate:
 		e.conclude(mr, *o, outcomeOf(o, false))
 	case !isUpdatedNext(mr, o):
@@ -197,8 +209,17 @@ func (e *external) Create(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 // error if only a new kind is still being listed, because another pass follows.
 func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalUpdate, error) {
 	report := e.choice.report
+	if e.first {
+		// Observe has recorded no event about the signatures, and the managed reconciler may have lost the condition since.
+		unmark(mr, v1alpha1.TypeVerified)
+		e.report.verification(mr, e.verdict)
+	}
+	begin := time.Now()
 	r, err := e.engine.Apply(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 	report.recordApply(mr, r)
+	if n := len(r.Repaired); n > 0 && e.repaired != nil {
+		e.repaired(mr, n, time.Since(begin))
+	}
 	e.sharer.Changed(r.ChangedCRDs)
 	o, oerr := e.engine.Observe(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 	if oerr != nil {

@@ -11,7 +11,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/sharding"
@@ -53,6 +55,16 @@ func (o *Options) Reconciler(name string, record event.Recorder) []managed.Recon
 		out = append(out, managed.WithChangeLogger(o.ChangeLogOptions.ChangeLogger))
 	}
 	return out
+}
+
+// IsFirstUpdate reports whether Update of an external client can perform the first install of a managed resource, instead of Create.
+// Observe must then set the external name, and report that the resource exists and is not up to date. Around Create, the managed
+// reconciler writes the resource three times, and once more its status. Before Update, it only adds the finalizer, together with
+// what Observe has set. It writes nothing if the finalizer exists, so the external name must exist too then. Create remains for
+// resources whose policies do not allow both.
+func IsFirstUpdate(mr resource.Managed, name string, create, update bool) bool {
+	unwritten := meta.FinalizerExists(mr, managed.FinalizerName) && meta.GetExternalName(mr) != name
+	return create && update && !unwritten
 }
 
 // Recorder returns the event recorder of a controller. It uses the older of two APIs, because the permissions that Crossplane

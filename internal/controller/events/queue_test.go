@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package events
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+)
+
+// A server keeps events by name. fail returns the error of a request, by its number and method.
+type server struct {
+	mu       sync.Mutex
+	requests int
+	events   map[string]*corev1.Event
+	fail     func(n int, method string) error
+}
+
+func (s *server) do(method string, e *corev1.Event) (*corev1.Event, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests++
+	if s.fail != nil {
+		if err := s.fail(s.requests, method); err != nil {
+			return nil, err
+		}
+	}
+	if s.events == nil {
+		s.events = map[string]*corev1.Event{}
+	}
+	s.events[e.Name] = e.DeepCopy()
+	return e, nil
+}
+
+func (s *server) CreateWithEventNamespaceWithContext(_ context.Context, e *corev1.Event) (*corev1.Event, error) {
+	return s.do("create", e)
+}
+
+func (s *server) PatchWithEventNamespaceWithContext(_ context.Context, e *corev1.Event, _ []byte) (*corev1.Event, error) {
+	return s.do("patch", e)
+}
+
+// counts returns the counts of the events by object, reason and message.
+func (s *server) counts() map[string]int32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := map[string]int32{}
+	for _, e := range s.events {
+		out[e.InvolvedObject.Name+" "+e.Reason+" "+e.Message] += e.Count
+	}
+	return out
+}
+
+func pod(name string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name, UID: types.UID(name)}}
+}
+
+// newTestQueue returns a queue without delays between attempts, and the number of dropped events by cause.
+func newTestQueue(s Sink) (*Queue, map[string]int) {
+	var mu sync.Mutex
+	dropped := map[string]int{}
+	q := NewQueue(s, clientgoscheme.Scheme, logging.NewNopLogger(), func(cause string) {
+		mu.Lock()
+		defer mu.Unlock()
+		dropped[cause]++
+	})
+	q.work = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Microsecond, time.Microsecond))
+	return q, dropped
+}
+
+// run starts a queue until it is empty, and returns once it has stopped.
+func run(t *testing.T, q *Queue) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- q.Start(ctx) }()
+	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+		q.mu.Lock()
+		empty := len(q.pending) == 0
+		q.mu.Unlock()
+		if empty {
+			break
+		}
+		if time.Since(begin) > time.Minute {
+			t.Fatal("events still wait after a minute")
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func status(code int32, reason metav1.StatusReason) error {
+	return &kerrors.StatusError{ErrStatus: metav1.Status{Code: code, Reason: reason, Message: "refused"}}
+}
+
+// TestQueue checks what is written and what is dropped when requests fail.
+func TestQueue(t *testing.T) {
+	boom := errors.New("connection refused")
+	first := func(most int, err error) func(int, string) error {
+		return func(n int, _ string) error {
+			if n <= most {
+				return err
+			}
+			return nil
+		}
+	}
+	kind := schema.GroupResource{Resource: "events"}
+	cases := map[string]struct {
+		reason  string
+		fail    func(n int, method string) error
+		record  func(q *Queue)
+		want    map[string]int32
+		dropped map[string]int
+	}{
+		"Written":     {reason: "An event is written.", want: map[string]int32{"a Failed x": 1}},
+		"Unreachable": {reason: "An event is written again until that succeeds.", fail: first(30, boom), want: map[string]int32{"a Failed x": 1}},
+		"Overloaded":  {reason: "So it is if the API server is overloaded.", fail: first(30, kerrors.NewTooManyRequests("busy", 1)), want: map[string]int32{"a Failed x": 1}},
+		"Quota":       {reason: "A quota may have room a moment later.", fail: first(3, kerrors.NewForbidden(kind, "a", boom)), want: map[string]int32{"a Failed x": 1}},
+		"Forbidden": {
+			reason: "Without a permission, the attempts end.", fail: first(1000, kerrors.NewForbidden(kind, "a", boom)),
+			want: map[string]int32{}, dropped: map[string]int{"Rejected": 1},
+		},
+		"Invalid": {
+			reason: "An event that is invalid stays invalid, and the next one is written.", fail: first(1, status(422, metav1.StatusReasonInvalid)),
+			record: func(q *Queue) { q.Recorder("c").Event(pod("a"), "Warning", "Failed", "next") },
+			want:   map[string]int32{"a Failed next": 1}, dropped: map[string]int{"Rejected": 1},
+		},
+		"Expired": {
+			reason: "After an hour, the API server would delete the event.", record: func(q *Queue) {
+				later := time.Now().Add(2 * time.Hour)
+				q.now = func() time.Time { return later }
+			},
+			want: map[string]int32{}, dropped: map[string]int{"Expired": 1},
+		},
+		"Merged": {
+			reason: "An event that repeats a waiting one needs no request.",
+			record: func(q *Queue) { q.Recorder("c").Event(pod("a"), "Warning", "Failed", "x") },
+			want:   map[string]int32{"a Failed x": 1},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := &server{fail: tc.fail}
+			q, dropped := newTestQueue(s)
+			q.Recorder("c").AnnotatedEventf(pod("a"), nil, "Warning", "Failed", "%s", "x")
+			if tc.record != nil {
+				tc.record(q)
+			}
+			run(t, q)
+			if diff := cmp.Diff(tc.want, s.counts()); diff != "" {
+				t.Errorf("\n%s\nwritten: -want, +got:\n%s", tc.reason, diff)
+			}
+			if tc.dropped == nil {
+				tc.dropped = map[string]int{}
+			}
+			if diff := cmp.Diff(tc.dropped, dropped); diff != "" {
+				t.Errorf("\n%s\ndropped: -want, +got:\n%s", tc.reason, diff)
+			}
+			if q.total != 0 || len(q.pending) != 0 {
+				t.Errorf("\n%s\nwant no waiting events, got %d, %d", tc.reason, q.total, len(q.pending))
+			}
+		})
+	}
+}
+
+// TestRepeats checks that an event that was written before is counted, and that frequent events do not suppress others.
+func TestRepeats(t *testing.T) {
+	s := &server{}
+	q, dropped := newTestQueue(s)
+	write := func(reason, message string) {
+		q.Recorder("c").Eventf(pod("a"), "Warning", reason, "%s", message)
+		key, _ := q.work.Get()
+		q.writeAll(t.Context(), key)
+		q.work.Done(key)
+	}
+	for range 100 {
+		write("Failed", "x")
+	}
+	write("RolledBack", "y")
+	if diff := cmp.Diff(map[string]int32{"a Failed x": maxRepeats, "a RolledBack y": 1}, s.counts()); diff != "" {
+		t.Errorf("written: -want, +got:\n%s", diff)
+	}
+	s.fail = func(_ int, method string) error {
+		if method == "patch" {
+			return kerrors.NewNotFound(schema.GroupResource{Resource: "events"}, "a")
+		}
+		return nil
+	}
+	write("RolledBack", "y")
+	if got := s.counts()["a RolledBack y"]; got != 2 || len(dropped) != 0 {
+		t.Errorf("an event that was deleted must be created again with its count 2, got %d, dropped %v", got, dropped)
+	}
+}
+
+// TestMany checks that no event of many objects is lost while the API server is unavailable.
+func TestMany(t *testing.T) {
+	const objects = 5_000
+	s := &server{fail: func(n int, _ string) error {
+		if n%3 == 0 {
+			return kerrors.NewServiceUnavailable("busy")
+		}
+		return nil
+	}}
+	q, dropped := newTestQueue(s)
+	for i := range objects {
+		q.Recorder("c").Event(pod(fmt.Sprint(i)), "Warning", "Failed", "x")
+		q.Recorder("c").Event(pod(fmt.Sprint(i)), "Normal", "Installed", "x")
+	}
+	run(t, q)
+	if got := len(s.counts()); got != 2*objects || len(dropped) != 0 {
+		t.Errorf("want %d events, got %d, dropped %v", 2*objects, got, dropped)
+	}
+}
