@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"time"
@@ -34,6 +35,11 @@ func (c *choice) bringsBack() bool { return c.decision.Action == rollback.BringB
 // same reports whether another choice installs the same content.
 func (c *choice) same(o *choice) bool {
 	return c.decision.Action == o.decision.Action && (!c.bringsBack() || c.last.digest == o.last.digest)
+}
+
+// lacks reports whether the bundle is not kept yet, but can be once it is Ready.
+func (c *choice) lacks(o *engine.Observation) bool {
+	return len(c.keep) > 0 && o.NotKept == "" && !bytes.Equal(o.Checkpoint, c.keep)
 }
 
 // evaluate evaluates an observation of the choice. It returns the next status of the rollback, and whether a rollback begins.

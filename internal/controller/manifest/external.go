@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -214,14 +215,11 @@ func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 		unmark(mr, v1alpha1.TypeVerified)
 		e.report.verification(mr, e.verdict)
 	}
-	begin := time.Now()
-	r, err := e.engine.Apply(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
-	report.recordApply(mr, r)
-	if n := len(r.Repaired); n > 0 && e.repaired != nil {
-		e.repaired(mr, n, time.Since(begin))
-	}
-	e.sharer.Changed(r.ChangedCRDs)
+	r, err := e.apply(ctx, mr)
 	o, oerr := e.engine.Observe(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
+	if err == nil && oerr == nil {
+		o, err, oerr = e.keep(ctx, mr, o)
+	}
 	if oerr != nil {
 		e.conclude(mr, e.observed, rollback.Pending)
 		if quietly(e.after, oerr) != nil {
@@ -231,8 +229,45 @@ func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 	}
 	e.remember(&o)
 	report.recordNotKept(mr, r, o)
-	e.conclude(mr, o, outcomeOf(&o, r.Created+r.Updated > 0))
+	outcome := outcomeOf(&o, r.Created+r.Updated > 0)
+	if err != nil && e.choice.lacks(&o) && mr.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue {
+		o.State, o.Works, o.Message = engine.Processing, false, "works, but is not Ready until the data for a rollback is stored"
+	}
+	e.conclude(mr, o, outcome)
 	return managed.ExternalUpdate{}, report.error(flatten(err))
+}
+
+// apply executes a step.
+func (e *external) apply(ctx context.Context, mr *v1alpha1.Manifest) (engine.Result, error) {
+	begin := time.Now()
+	r, err := e.engine.Apply(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
+	e.choice.report.recordApply(mr, r)
+	if n := len(r.Repaired); n > 0 && e.repaired != nil {
+		e.repaired(mr, n, time.Since(begin))
+	}
+	e.sharer.Changed(r.ChangedCRDs)
+	return r, err
+}
+
+// keep keeps a bundle that a step made Ready, so that an upgrade can be rolled back as soon as the status says Ready. The engine keeps
+// only what is Ready before a step, so this takes another step. If no one requested rollbacks before, the installs may do so now.
+func (e *external) keep(ctx context.Context, mr *v1alpha1.Manifest, o engine.Observation) (out engine.Observation, err, oerr error) {
+	if o.State != engine.Ready {
+		return o, nil, nil
+	}
+	if e.choice.decision.Policy == nil && o.Atomic > 0 {
+		c, err := e.decider.decide(mr, checkpoint{atomic: o.Atomic})
+		if err != nil {
+			return o, err, nil
+		}
+		e.choice = c
+	}
+	if !e.choice.lacks(&o) {
+		return o, nil, nil
+	}
+	_, err = e.apply(ctx, mr)
+	o, oerr = e.engine.Observe(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
+	return o, err, oerr
 }
 
 // flatten returns the error of Apply as plain text if the error of a part is a conflict, and unchanged otherwise. The managed

@@ -42,9 +42,11 @@ type versions struct {
 	// message is the message of the condition Ready. redacted is the engine's output for a value.
 	message, redacted string
 	// err is the error of observing a rollback.
-	err   error
-	fails map[string]bool
-	log   []string
+	err error
+	// refusal is the error of storing a checkpoint.
+	refusal error
+	fails   map[string]bool
+	log     []string
 }
 
 func versionIn(b *engine.Bundle) string {
@@ -54,7 +56,10 @@ func versionIn(b *engine.Bundle) string {
 
 func (v *versions) Observe(_ context.Context, _ cluster.Cluster, b *engine.Bundle, options ...engine.CallOption) (engine.Observation, error) {
 	call := engine.CallOptionsOf(options...)
-	o := engine.Observation{Exists: true, Checkpoint: v.good, Atomic: v.atomic, State: engine.Processing, Message: "is being applied"}
+	o := engine.Observation{Exists: true, Checkpoint: v.good, State: engine.Processing, Message: "is being applied"}
+	if v.applied != "" {
+		o.Atomic = v.atomic // It is part of the inventory.
+	}
 	if call.Rollback && v.err != nil {
 		return engine.Observation{}, v.err
 	}
@@ -75,6 +80,9 @@ func (v *versions) Apply(_ context.Context, _ cluster.Cluster, b *engine.Bundle,
 	want, call := versionIn(b), engine.CallOptionsOf(options...)
 	v.redacted = call.Redact(hunter)
 	if v.applied == want && !v.fails[want] {
+		if v.refusal != nil {
+			return engine.Result{}, v.refusal
+		}
 		v.good = call.Checkpoint
 		return engine.Result{}, nil
 	}
@@ -129,7 +137,7 @@ func (l *life) pass(times int) error {
 		o, err := e.Observe(l.t.Context(), l.mr)
 		last = err
 		if err == nil && !o.ResourceUpToDate {
-			if _, err := e.Update(l.t.Context(), l.mr); err != nil {
+			if _, err := e.Update(l.t.Context(), l.mr); err != nil && !errors.Is(err, l.eng.refusal) {
 				l.t.Fatal(err)
 			}
 		}
@@ -262,7 +270,7 @@ func TestNoRollback(t *testing.T) {
 
 // TestCallsPerPass checks how often a pass observes and applies. A pass that applies nothing observes once, also while an
 // upgrade is watched or rolled back, and for an install that requests rollbacks itself. A pass that applies something also
-// observes the result. The first pass after a restart observes twice if it needs data from the inventory.
+// observes the result, and once more if it keeps what is Ready. The first pass after a restart observes twice if it needs data from the inventory.
 func TestCallsPerPass(t *testing.T) {
 	for name, change := range map[string]func(l *life){
 		"Manifest": func(*life) {},
@@ -302,11 +310,70 @@ func TestCallsPerPass(t *testing.T) {
 			calls("after a restart it is learned what is kept", 1, 2, 0)
 			calls("and remembered", 3, 3, 0)
 			l.want("3.0.0")
-			calls("a newer version is installed by the status alone", 1, 2, 1)
-			calls("it is kept once it is Ready", 1, 2, 1)
+			calls("a newer version is installed by the status alone, and kept because it is Ready", 1, 3, 2)
 			calls("at rest again", 3, 3, 0)
 			if st := l.mr.Status.AtProvider; st.State != v1alpha1.StateReady || st.Rollback != nil {
 				t.Errorf("status: %+v", st)
+			}
+		})
+	}
+}
+
+// TestReadyIsKept checks that a pass that reports Ready has stored what the next upgrade is rolled back to, also if only the installed
+// content requests rollbacks. An upgrade can follow immediately.
+func TestReadyIsKept(t *testing.T) {
+	type want struct {
+		ready             corev1.ConditionStatus
+		kept              bool
+		observed, applied int
+	}
+	refusal := errors.New("cannot save the inventory")
+	atomic := func(l *life) { l.mr.Spec.ForProvider.Rollback, l.eng.atomic = nil, time.Minute }
+	cases := map[string]struct {
+		reason string
+		change func(l *life)
+		want   want
+	}{
+		"Manifest": {"The Manifest requests rollbacks.", func(*life) {}, want{corev1.ConditionTrue, true, 3, 2}},
+		"Atomic":   {"The first install shows that it requests rollbacks.", atomic, want{corev1.ConditionTrue, true, 3, 2}},
+		"None": {"Nothing is kept if no one requests rollbacks.", func(l *life) {
+			l.mr.Spec.ForProvider.Rollback = nil
+		}, want{corev1.ConditionTrue, false, 2, 1}},
+		"Fails": {"What is not Ready is not kept.", func(l *life) {
+			l.eng.fails["1.0.0"] = true
+		}, want{corev1.ConditionFalse, false, 2, 1}},
+		"Refused": {"A Manifest does not become Ready before it is kept.", func(l *life) {
+			l.eng.refusal = refusal
+		}, want{corev1.ConditionFalse, false, 3, 2}},
+		"RefusedAtomic": {"Nor does it if the installed content requests rollbacks.", func(l *life) {
+			atomic(l)
+			l.eng.refusal = refusal
+		}, want{corev1.ConditionFalse, false, 3, 2}},
+		"RefusedLater": {"A Manifest that is Ready stays so.", func(l *life) {
+			l.mr.SetConditions(xpv2.Available())
+			l.eng.refusal = refusal
+		}, want{corev1.ConditionTrue, false, 3, 2}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := newLife(t)
+			l.eng, l.mr.Status, l.memory = &versions{fails: map[string]bool{"2.0.0": true}}, v1alpha1.ManifestStatus{}, &memory{}
+			l.calls = countingEngine{Engine: l.eng}
+			l.want("1.0.0")
+			tc.change(l)
+			_ = l.pass(1)
+			got := want{l.mr.GetCondition(xpv2.TypeReady).Status, len(l.eng.good) > 0, l.calls.observed, l.calls.applied}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("\n%s\npass: -want, +got:\n%s", tc.reason, diff)
+			}
+			if !tc.want.kept {
+				return
+			}
+			l.want("2.0.0")
+			_ = l.pass(1)
+			l.now = l.now.Add(2 * time.Minute)
+			if err := l.pass(2); err != nil || l.eng.applied != "1.0.0" {
+				t.Errorf("\n%s\nan upgrade that fails: want 1.0.0, got %s, %v", tc.reason, l.eng.applied, err)
 			}
 		})
 	}
