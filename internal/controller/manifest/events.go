@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/checkpoint"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/naming"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/rollback"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
@@ -171,7 +172,7 @@ func (r *reporter) recordHooks(mr *v1alpha1.Manifest, res engine.Result) {
 
 // recordRollback records that an upgrade is rolled back.
 func (r *reporter) recordRollback(mr *v1alpha1.Manifest, st *v1alpha1.RollbackStatus) {
-	r.warn(mr, reasonRolledBack, "Upgrade is being "+rollback.Text(st, versionOf(&mr.Spec.ForProvider)))
+	r.warn(mr, reasonRolledBack, "Upgrade is being "+rollback.Text(st, checkpoint.VersionOf(&mr.Spec.ForProvider)))
 }
 
 // recordPlan records the counts of a plan, and its first objects.

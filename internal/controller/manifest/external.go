@@ -15,6 +15,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/checkpoint"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/rollback"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
@@ -39,8 +40,8 @@ type external struct {
 	engine  Engine
 	cluster cluster.Cluster
 	// subject identifies the Manifest in its cluster. memory contains the state that its last pass stored.
-	subject subject
-	memory  *memory
+	subject checkpoint.Subject
+	memory  *checkpoint.Memory
 	// report redacts and records all texts about the content of the Manifest.
 	report *reporter
 	// verdict is the result of the verification of the sources.
@@ -117,7 +118,7 @@ func isUpdatedNext(mr *v1alpha1.Manifest, o *engine.Observation) bool {
 // has another checkpoint, as after a restart, the decider decides again, and observe observes a different choice too. A pass
 // that fails remembers nothing, so that the next one reads the inventory first.
 func (e *external) observe(ctx context.Context, mr *v1alpha1.Manifest) error {
-	remembered := e.memory.take(e.subject)
+	remembered := e.memory.Take(e.subject)
 	c, err := e.decider.decide(mr, remembered)
 	if err != nil {
 		return err
@@ -125,7 +126,7 @@ func (e *external) observe(ctx context.Context, mr *v1alpha1.Manifest) error {
 	if err := e.observeChoice(ctx, mr, c); err != nil {
 		return err
 	}
-	if found := checkpointIn(&e.observed); !found.equal(remembered) {
+	if found := checkpoint.In(&e.observed); !found.Equal(remembered) {
 		again, err := e.decider.decide(mr, found)
 		switch {
 		case err != nil:
@@ -147,7 +148,7 @@ func (e *external) observe(ctx context.Context, mr *v1alpha1.Manifest) error {
 func (e *external) observeChoice(ctx context.Context, mr *v1alpha1.Manifest, c choice) (err error) {
 	e.choice = c
 	if c.bringsBack() {
-		if e.choice.bundle, err = e.decider.restore(ctx, c.last.restored(mr)); err != nil {
+		if e.choice.bundle, err = e.decider.restore(ctx, c.last.Restored(mr)); err != nil {
 			return errors.Wrap(err, "cannot roll back")
 		}
 	}
@@ -170,11 +171,11 @@ func (e *external) stray(err error) {
 // remember stores what the next pass needs before it observes: the checkpoint, with its snapshot while an upgrade is being
 // watched or rolled back.
 func (e *external) remember(o *engine.Observation) {
-	cp := checkpointIn(o)
+	cp := checkpoint.In(o)
 	if e.choice.decision.Status == nil {
-		cp.data = nil
+		cp.Data = nil
 	}
-	e.memory.set(e.subject, cp)
+	e.memory.Set(e.subject, cp)
 }
 
 // conclude ends a pass: it evaluates the progress of an upgrade, and reports. An upgrade that does not work in time is rolled
@@ -256,7 +257,7 @@ func (e *external) keep(ctx context.Context, mr *v1alpha1.Manifest, o engine.Obs
 		return o, nil, nil
 	}
 	if e.choice.decision.Policy == nil && o.Atomic > 0 {
-		c, err := e.decider.decide(mr, checkpoint{atomic: o.Atomic})
+		c, err := e.decider.decide(mr, checkpoint.State{Atomic: o.Atomic})
 		if err != nil {
 			return o, err, nil
 		}

@@ -19,7 +19,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/checkpoint"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -102,7 +102,7 @@ type life struct {
 	now    time.Time
 	record recorded
 	verify error
-	memory *memory
+	memory *checkpoint.Memory
 	calls  countingEngine
 	again  int
 }
@@ -123,7 +123,7 @@ func (l *life) pass(times int) error {
 		before := *b
 		e := externalOf(&l.calls, b, &l.record)
 		e.again = func() { l.again++ }
-		e.decider.desired = func() (*snapshot, error) { return snapshotOf(l.mr, b, nil) }
+		e.decider.desired = func() (*checkpoint.Snapshot, error) { return checkpoint.New(l.mr, b, nil) }
 		e.decider.restore = func(_ context.Context, mr *v1alpha1.Manifest) (*engine.Bundle, error) {
 			if l.verify != nil {
 				return nil, l.verify
@@ -278,7 +278,7 @@ func TestCallsPerPass(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLife(t)
-			l.memory = &memory{}
+			l.memory = &checkpoint.Memory{}
 			l.want("1.0.0")
 			l.mr.Status.AtProvider.Rollback = nil
 			change(l)
@@ -306,7 +306,7 @@ func TestCallsPerPass(t *testing.T) {
 			}
 			calls("the next pass brings back what was Ready", 1, 2, 1)
 			calls("while it is rolled back", 3, 3, 0)
-			l.memory = &memory{}
+			l.memory = &checkpoint.Memory{}
 			calls("after a restart it is learned what is kept", 1, 2, 0)
 			calls("and remembered", 3, 3, 0)
 			l.want("3.0.0")
@@ -319,70 +319,10 @@ func TestCallsPerPass(t *testing.T) {
 	}
 }
 
-// TestReadyIsKept checks that a pass that reports Ready has stored what the next upgrade is rolled back to, also if only the installed
-// content requests rollbacks. An upgrade can follow immediately.
-func TestReadyIsKept(t *testing.T) {
-	type want struct {
-		ready             corev1.ConditionStatus
-		kept              bool
-		observed, applied int
-	}
-	refusal := errors.New("cannot save the inventory")
-	atomic := func(l *life) { l.mr.Spec.ForProvider.Rollback, l.eng.atomic = nil, time.Minute }
-	cases := map[string]struct {
-		reason string
-		change func(l *life)
-		want   want
-	}{
-		"Manifest": {"The Manifest requests rollbacks.", func(*life) {}, want{corev1.ConditionTrue, true, 3, 2}},
-		"Atomic":   {"The first install shows that it requests rollbacks.", atomic, want{corev1.ConditionTrue, true, 3, 2}},
-		"None": {"Nothing is kept if no one requests rollbacks.", func(l *life) {
-			l.mr.Spec.ForProvider.Rollback = nil
-		}, want{corev1.ConditionTrue, false, 2, 1}},
-		"Fails": {"What is not Ready is not kept.", func(l *life) {
-			l.eng.fails["1.0.0"] = true
-		}, want{corev1.ConditionFalse, false, 2, 1}},
-		"Refused": {"A Manifest does not become Ready before it is kept.", func(l *life) {
-			l.eng.refusal = refusal
-		}, want{corev1.ConditionFalse, false, 3, 2}},
-		"RefusedAtomic": {"Nor does it if the installed content requests rollbacks.", func(l *life) {
-			atomic(l)
-			l.eng.refusal = refusal
-		}, want{corev1.ConditionFalse, false, 3, 2}},
-		"RefusedLater": {"A Manifest that is Ready stays so.", func(l *life) {
-			l.mr.SetConditions(xpv2.Available())
-			l.eng.refusal = refusal
-		}, want{corev1.ConditionTrue, false, 3, 2}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			l := newLife(t)
-			l.eng, l.mr.Status, l.memory = &versions{fails: map[string]bool{"2.0.0": true}}, v1alpha1.ManifestStatus{}, &memory{}
-			l.calls = countingEngine{Engine: l.eng}
-			l.want("1.0.0")
-			tc.change(l)
-			_ = l.pass(1)
-			got := want{l.mr.GetCondition(xpv2.TypeReady).Status, len(l.eng.good) > 0, l.calls.observed, l.calls.applied}
-			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
-				t.Errorf("\n%s\npass: -want, +got:\n%s", tc.reason, diff)
-			}
-			if !tc.want.kept {
-				return
-			}
-			l.want("2.0.0")
-			_ = l.pass(1)
-			l.now = l.now.Add(2 * time.Minute)
-			if err := l.pass(2); err != nil || l.eng.applied != "1.0.0" {
-				t.Errorf("\n%s\nan upgrade that fails: want 1.0.0, got %s, %v", tc.reason, l.eng.applied, err)
-			}
-		})
-	}
-}
-
 // TestMemoryIsNotTrusted checks that the state in memory is compared with the inventory in each pass.
 func TestMemoryIsNotTrusted(t *testing.T) {
 	l := newLife(t)
-	l.memory = &memory{}
+	l.memory = &checkpoint.Memory{}
 	l.now = l.now.Add(2 * time.Minute)
 	if err := l.pass(3); err != nil || l.eng.applied != "1.0.0" {
 		t.Fatalf("rolled back: %v, %s", err, l.eng.applied)
@@ -396,7 +336,7 @@ func TestMemoryIsNotTrusted(t *testing.T) {
 // TestMistakeIsNotRemembered checks that the state of a failed pass does not make the next pass fail.
 func TestMistakeIsNotRemembered(t *testing.T) {
 	l := newLife(t)
-	l.memory = &memory{}
+	l.memory = &checkpoint.Memory{}
 	l.now = l.now.Add(2 * time.Minute)
 	if err := l.pass(3); err != nil {
 		t.Fatal(err)
@@ -406,18 +346,4 @@ func TestMistakeIsNotRemembered(t *testing.T) {
 	if err := l.pass(1); err != nil || l.eng.applied != "2.0.0" {
 		t.Errorf("%v, %s", err, l.eng.applied)
 	}
-}
-
-func FuzzReadSnapshot(f *testing.F) {
-	s := &snapshot{Format: snapshotFormat}
-	if err := s.seal(); err != nil {
-		f.Fatal(err)
-	}
-	f.Add(s.data)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		defer fuzztest.Within(t, fuzztest.Limits{Base: 64 << 20, PerByte: 16 << 10}, len(data))()
-		if s := readSnapshot(data); s != nil {
-			s.restored(named("n", "m"))
-		}
-	})
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/access"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/checkpoint"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/history"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/naming"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
@@ -70,7 +71,7 @@ type Options struct {
 // cluster, and when a cluster becomes usable.
 func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer, error) {
 	name := managed.ControllerName(v1alpha1.ManifestGroupKind)
-	requeuer, memory := requeue.New(ctx.Done(), requeue.WithReady(requeue.ReadyIn(ctx, mgr.GetClient()))), &memory{}
+	requeuer, memory := requeue.New(ctx.Done(), requeue.WithReady(requeue.ReadyIn(ctx, mgr.GetClient()))), &checkpoint.Memory{}
 	shares, sessions := share.New(o.MaxConcurrentReconciles, requeuer.Queue, share.ResponseTimes(o.Clusters.Last)), &access.Sessions{}
 	record := settings.Recorder(mgr, name)
 	if err := config.Index(ctx, mgr.GetFieldIndexer()); err != nil {
@@ -140,7 +141,7 @@ type watches struct {
 	client     client.Reader
 	requeuer   *requeue.Requeuer
 	shares     *share.Shares
-	memory     *memory
+	memory     *checkpoint.Memory
 	sessions   *access.Sessions
 	clusters   Clusters
 	priorities *priority.Tracker
@@ -181,7 +182,7 @@ func (w *watches) own() handler.EventHandler {
 func (w *watches) forget(nn types.NamespacedName) {
 	w.requeuer.Remove(nn)
 	w.shares.Forget(nn)
-	w.memory.forget(nn)
+	w.memory.Forget(nn)
 	w.sessions.Forget(nn)
 	w.clusters.Forget(nn.String())
 	w.priorities.EndRollout(nn)

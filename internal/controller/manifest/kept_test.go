@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/checkpoint"
+)
+
+// TestReadyIsKept checks that a pass that reports Ready has stored what the next upgrade is rolled back to, also if only the installed
+// content requests rollbacks. An upgrade can follow immediately.
+func TestReadyIsKept(t *testing.T) {
+	type want struct {
+		ready             corev1.ConditionStatus
+		kept              bool
+		observed, applied int
+	}
+	refusal := errors.New("cannot save the inventory")
+	atomic := func(l *life) { l.mr.Spec.ForProvider.Rollback, l.eng.atomic = nil, time.Minute }
+	cases := map[string]struct {
+		reason string
+		change func(l *life)
+		want   want
+	}{
+		"Manifest": {"The Manifest requests rollbacks.", func(*life) {}, want{corev1.ConditionTrue, true, 3, 2}},
+		"Atomic":   {"The first install shows that it requests rollbacks.", atomic, want{corev1.ConditionTrue, true, 3, 2}},
+		"None": {"Nothing is kept if no one requests rollbacks.", func(l *life) {
+			l.mr.Spec.ForProvider.Rollback = nil
+		}, want{corev1.ConditionTrue, false, 2, 1}},
+		"Fails": {"What is not Ready is not kept.", func(l *life) {
+			l.eng.fails["1.0.0"] = true
+		}, want{corev1.ConditionFalse, false, 2, 1}},
+		"Refused": {"A Manifest does not become Ready before it is kept.", func(l *life) {
+			l.eng.refusal = refusal
+		}, want{corev1.ConditionFalse, false, 3, 2}},
+		"RefusedAtomic": {"Nor does it if the installed content requests rollbacks.", func(l *life) {
+			atomic(l)
+			l.eng.refusal = refusal
+		}, want{corev1.ConditionFalse, false, 3, 2}},
+		"RefusedLater": {"A Manifest that is Ready stays so.", func(l *life) {
+			l.mr.SetConditions(xpv2.Available())
+			l.eng.refusal = refusal
+		}, want{corev1.ConditionTrue, false, 3, 2}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := newLife(t)
+			l.eng, l.mr.Status, l.memory = &versions{fails: map[string]bool{"2.0.0": true}}, v1alpha1.ManifestStatus{}, &checkpoint.Memory{}
+			l.calls = countingEngine{Engine: l.eng}
+			l.want("1.0.0")
+			tc.change(l)
+			_ = l.pass(1)
+			got := want{l.mr.GetCondition(xpv2.TypeReady).Status, len(l.eng.good) > 0, l.calls.observed, l.calls.applied}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("\n%s\npass: -want, +got:\n%s", tc.reason, diff)
+			}
+			if !tc.want.kept {
+				return
+			}
+			l.want("2.0.0")
+			_ = l.pass(1)
+			l.now = l.now.Add(2 * time.Minute)
+			if err := l.pass(2); err != nil || l.eng.applied != "1.0.0" {
+				t.Errorf("\n%s\nan upgrade that fails: want 1.0.0, got %s, %v", tc.reason, l.eng.applied, err)
+			}
+		})
+	}
+}
