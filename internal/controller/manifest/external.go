@@ -66,7 +66,7 @@ type external struct {
 	firstUpdate bool
 	// repaired records that a step repaired drift of objects. It is nil if no one needs to know.
 	repaired func(mr *v1alpha1.Manifest, objects int, took time.Duration)
-	// first is set by Observe if Update performs the first install.
+	// first is set by Observe if the managed reconciler adds the finalizer before Update performs the first install.
 	first bool
 }
 
@@ -99,7 +99,7 @@ func (e *external) Observe(ctx context.Context, mr *v1alpha1.Manifest) (managed.
 	case !o.Exists && e.firstUpdate && settings.IsFirstUpdate(mr, e.choice.bundle.Name, true, allows(mr, xpv2.ManagementActionUpdate)):
 		// The managed reconciler writes the name with the finalizer, and then calls Update.
 		meta.SetExternalName(mr, e.choice.bundle.Name)
-		e.first = true
+		e.first = !meta.FinalizerExists(mr, managed.FinalizerName)
 		return managed.ExternalObservation{ResourceExists: true, Diff: e.choice.report.diff(*o)}, nil
 	case o.UpToDate:
 		e.conclude(mr, *o, outcomeOf(o, false))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/checkpoint"
+	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
 // TestReadyIsKept checks that a pass that reports Ready has stored what the next upgrade is rolled back to, also if only the installed
@@ -73,5 +74,41 @@ func TestReadyIsKept(t *testing.T) {
 				t.Errorf("\n%s\nan upgrade that fails: want 1.0.0, got %s, %v", tc.reason, l.eng.applied, err)
 			}
 		})
+	}
+}
+
+// TestFirstUpdateVerified checks that the first install records once that it has no valid signature, and not again while it fails. The
+// managed reconciler writes the finalizer between Observe and Update, and may lose the condition then.
+func TestFirstUpdateVerified(t *testing.T) {
+	boom := errors.New("forbidden")
+	r, mr := &recorded{}, named("n", "m")
+	pass := func(lost bool) {
+		e := externalOf(&mockEngine{
+			observe: func() (engine.Observation, error) { return engine.Observation{State: engine.Processing}, nil },
+			apply:   func() (engine.Result, error) { return engine.Result{}, boom },
+		}, &engine.Bundle{Name: "n.m"}, r)
+		e.firstUpdate, e.verdict = true, &verdict{mode: v1alpha1.VerificationWarn, err: errors.New("no signature")}
+		if o, err := e.Observe(t.Context(), mr); err != nil || !o.ResourceExists || o.ResourceUpToDate {
+			t.Fatalf("Observe(...): want an update, got %+v, %v", o, err)
+		}
+		finalized(mr)
+		if lost {
+			mr.Status = v1alpha1.ManifestStatus{}
+		}
+		if _, err := e.Update(t.Context(), mr); !errors.Is(err, boom) {
+			t.Fatalf("Update(...): want %v, got %v", boom, err)
+		}
+		if c := mr.GetCondition(v1alpha1.TypeVerified); c.Status != corev1.ConditionUnknown {
+			t.Errorf("Update(...): condition Verified: %+v", c)
+		}
+	}
+	for _, lost := range []bool{true, false} {
+		r.events, mr = nil, named("n", "m")
+		pass(lost)
+		pass(false)
+		pass(false)
+		if diff := cmp.Diff([]string{"NotVerified: Applied without a valid signature: no signature"}, r.events); diff != "" {
+			t.Errorf("status lost %t: events: -want, +got:\n%s", lost, diff)
+		}
 	}
 }
