@@ -45,7 +45,7 @@ func TestRecordingManager(t *testing.T) {
 	r.Event(&v1alpha1.Kyma{}, event.Warning("HookFailed", errors.New("boom")))
 	r.Event(&runtime.Unknown{}, event.Normal("Unknown", "x"))
 	const want = `
-# HELP provider_kyma_events_dropped_total Total number of events that were not written to the control plane, by cause (Full, Expired or Rejected).
+# HELP provider_kyma_events_dropped_total Total number of events that were not written to the control plane, by cause (Full, Expired, Rejected, Frequent or Stopped).
 # TYPE provider_kyma_events_dropped_total counter
 provider_kyma_events_dropped_total{cause="Rejected"} 1
 # HELP provider_kyma_events_total Total number of events that the provider recorded, by kind of the object, type (Normal or Warning) and reason.

@@ -102,7 +102,7 @@ func New(r prometheus.Registerer, b version.Build) *Metrics {
 		}, []string{"kind", "type", "reason"})},
 		EventsDropped: Counters{f.NewCounterVec(prometheus.CounterOpts{
 			Name: "provider_kyma_events_dropped_total",
-			Help: "Total number of events that were not written to the control plane, by cause (Full, Expired or Rejected).",
+			Help: "Total number of events that were not written to the control plane, by cause (Full, Expired, Rejected, Frequent or Stopped).",
 		}, []string{"cause"})},
 		BuildInfo: f.NewGauge(prometheus.GaugeOpts{
 			Name:        "provider_kyma_build_info",

@@ -34,6 +34,8 @@ const (
 	timeout = 30 * time.Second
 	// drainFor is how long waiting events are written after the provider was asked to stop.
 	drainFor = 5 * time.Second
+	// maxMessage is the maximum length of a message, in bytes.
+	maxMessage = 2048
 	// maxSimilar is how many events of an object that differ only in their messages are written before they are combined, and
 	// maxRepeats how many events of an object with a reason, before there is one in 5 minutes.
 	maxSimilar = 10
@@ -65,7 +67,7 @@ type Queue struct {
 }
 
 // NewQueue returns a queue that writes to a sink, once it is started. It calls drop for each event that is not written, with the
-// cause: Full, Expired or Rejected.
+// cause: Full, Expired, Rejected, Frequent or Stopped.
 func NewQueue(sink Sink, scheme *runtime.Scheme, log logging.Logger, drop func(cause string)) *Queue {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, lastRetry)
 	return &Queue{
@@ -111,9 +113,36 @@ func (q *Queue) Start(ctx context.Context) error {
 	<-ctx.Done()
 	timer := time.AfterFunc(drainFor, cancel)
 	defer timer.Stop()
+	q.hurry()
 	q.work.ShutDownWithDrain()
 	wg.Wait()
+	q.work.ShutDown()
+	q.abandon()
 	return nil
+}
+
+// hurry ends the delays of all objects whose events wait for another attempt, or are being written.
+func (q *Queue) hurry() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for key := range q.pending {
+		q.work.Add(key)
+	}
+}
+
+// abandon drops all events that are still waiting.
+func (q *Queue) abandon() {
+	q.mu.Lock()
+	lost := q.total
+	q.pending, q.total = map[string][]*entry{}, 0
+	q.mu.Unlock()
+	if lost == 0 {
+		return
+	}
+	q.log.Info("Stopped before all events were written", "lost", lost)
+	for range lost {
+		q.drop("Stopped")
+	}
 }
 
 // enqueue adds an event.
@@ -178,7 +207,7 @@ func (q *Queue) writeAll(ctx context.Context, key string) {
 	}
 }
 
-// write writes an event, or updates the count of an equal one.
+// write writes an event, or updates the count of an equal one. It drops the event if the object had too many with the reason.
 func (q *Queue) write(ctx context.Context, e *entry) error {
 	e.attempts++
 	if e.result == nil {
@@ -189,6 +218,7 @@ func (q *Queue) write(ctx context.Context, e *entry) error {
 		e.result = result
 	}
 	if e.result.Skip {
+		q.drop("Frequent")
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -203,6 +233,10 @@ func (q *Queue) write(ctx context.Context, e *entry) error {
 	if event.Count <= 1 || notfound.Is(err) {
 		event.ResourceVersion = ""
 		written, err = q.sink.CreateWithEventNamespaceWithContext(ctx, event)
+	}
+	if e.attempts > 1 && kerrors.IsAlreadyExists(err) {
+		// An earlier attempt succeeded, and its response was lost.
+		written, err = event, nil
 	}
 	if err != nil {
 		return err

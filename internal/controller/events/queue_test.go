@@ -5,6 +5,7 @@ package events
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -148,6 +149,24 @@ func TestQueue(t *testing.T) {
 			},
 			want: map[string]int32{}, dropped: map[string]int{"Expired": 1},
 		},
+		"Lost": {
+			reason: "An event that exists after a lost response was written.", fail: func(n int, _ string) error {
+				if n == 1 {
+					return boom
+				}
+				return kerrors.NewAlreadyExists(kind, "a")
+			},
+			want: map[string]int32{},
+		},
+		"Exists": {
+			reason: "Otherwise, another event has its name.", fail: first(1, kerrors.NewAlreadyExists(kind, "a")),
+			want: map[string]int32{}, dropped: map[string]int{"Rejected": 1},
+		},
+		"Long": {
+			reason: "A long message is truncated, because events must not need much memory.",
+			record: func(q *Queue) { q.Recorder("c").Event(pod("a"), "Warning", "Long", strings.Repeat("ü", maxMessage)) },
+			want:   map[string]int32{"a Failed x": 1, "a Long " + strings.Repeat("ü", maxMessage/2-2) + "…": 1},
+		},
 		"Merged": {
 			reason: "An event that repeats a waiting one needs no request.",
 			record: func(q *Queue) { q.Recorder("c").Event(pod("a"), "Warning", "Failed", "x") },
@@ -203,8 +222,11 @@ func TestRepeats(t *testing.T) {
 		return nil
 	}
 	write("RolledBack", "y")
-	if got := s.counts()["a RolledBack y"]; got != 2 || len(dropped) != 0 {
-		t.Errorf("an event that was deleted must be created again with its count 2, got %d, dropped %v", got, dropped)
+	if got := s.counts()["a RolledBack y"]; got != 2 {
+		t.Errorf("an event that was deleted must be created again with its count 2, got %d", got)
+	}
+	if diff := cmp.Diff(map[string]int{"Frequent": 100 - maxRepeats}, dropped); diff != "" {
+		t.Errorf("dropped: -want, +got:\n%s", diff)
 	}
 }
 
@@ -225,5 +247,50 @@ func TestMany(t *testing.T) {
 	run(t, q)
 	if got := len(s.counts()); got != 2*objects || len(dropped) != 0 {
 		t.Errorf("want %d events, got %d, dropped %v", 2*objects, got, dropped)
+	}
+}
+
+// TestStop checks that events that wait for another attempt are written when the provider stops, and that those that cannot be written
+// are counted.
+func TestStop(t *testing.T) {
+	boom := errors.New("connection refused")
+	cases := map[string]struct {
+		reason  string
+		lasts   bool
+		want    map[string]int32
+		dropped map[string]int
+	}{
+		"Recovered":   {"The last attempt does not wait.", false, map[string]int32{"a Failed x": 1, "a Failed y": 1}, map[string]int{}},
+		"Unreachable": {"What is lost is counted.", true, map[string]int32{}, map[string]int{"Stopped": 2}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			failed, once := make(chan struct{}), sync.Once{}
+			s := &server{fail: func(n int, _ string) error {
+				once.Do(func() { close(failed) })
+				if n == 1 || tc.lasts {
+					return boom
+				}
+				return nil
+			}}
+			q, dropped := newTestQueue(s)
+			q.work = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Hour, time.Hour))
+			q.Recorder("c").Event(pod("a"), "Warning", "Failed", "x")
+			q.Recorder("c").Event(pod("a"), "Warning", "Failed", "y")
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error)
+			go func() { ended <- q.Start(ctx) }()
+			<-failed
+			cancel()
+			if err := <-ended; err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, s.counts()); diff != "" {
+				t.Errorf("\n%s\nwritten: -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.dropped, dropped); diff != "" {
+				t.Errorf("\n%s\ndropped: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
 	}
 }

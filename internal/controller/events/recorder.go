@@ -11,6 +11,8 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/tools/record/util"
 	"k8s.io/client-go/tools/reference"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
 )
 
 // Recorder returns a recorder for a component, which writes through the queue.
@@ -54,7 +56,7 @@ func (r *recorder) record(o runtime.Object, annotations map[string]string, event
 		ObjectMeta: metav1.ObjectMeta{
 			Name: util.GenerateEventName(ref.Name, now.UnixNano()), Namespace: namespace, Annotations: annotations,
 		},
-		InvolvedObject: *ref, Reason: reason, Message: message, Type: eventType, Count: 1, FirstTimestamp: now, LastTimestamp: now,
+		InvolvedObject: *ref, Reason: reason, Message: conditions.Truncate(message, maxMessage), Type: eventType, Count: 1, FirstTimestamp: now, LastTimestamp: now,
 		Source: corev1.EventSource{Component: r.component}, ReportingController: r.component,
 	})
 }
