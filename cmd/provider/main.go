@@ -85,7 +85,7 @@ func run(ctx context.Context, f *flags) error {
 	if err := lead.manageShards(mgr, f, m, log); err != nil {
 		return err
 	}
-	recording, err := newRecordingManager(mgr, m, log)
+	recording, err := newRecordingManager(mgr, f, m, lead, log)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
@@ -45,13 +46,40 @@ type recordingManager struct {
 }
 
 // newRecordingManager adds a queue of events to a manager, and returns a manager that uses it.
-func newRecordingManager(mgr ctrl.Manager, m *metrics.Metrics, log logging.Logger) (*recordingManager, error) {
+func newRecordingManager(mgr ctrl.Manager, f *flags, m *metrics.Metrics, lead *leadership, log logging.Logger) (*recordingManager, error) {
 	c, err := corev1client.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot create a client for events")
 	}
-	q := events.NewQueue(c.Events(""), mgr.GetScheme(), log.WithValues("controller", "events"), m.EventsDropped.Count)
+	sink := events.Sink(c.Events(""))
+	if f.leaderElection {
+		sink = &leaderSink{Sink: sink, check: lead.check}
+	}
+	q := events.NewQueue(sink, mgr.GetScheme(), log.WithValues("controller", "events"), m.EventsDropped.Count)
 	return &recordingManager{Manager: mgr, queue: q, counts: m.Events}, errors.Wrap(mgr.Add(q), "cannot add the queue of events")
+}
+
+// A leaderSink refuses to write events if another process might be the leader, which may have written newer ones. The queue tries again.
+type leaderSink struct {
+	events.Sink
+
+	check func() error
+}
+
+// CreateWithEventNamespaceWithContext creates an event.
+func (s *leaderSink) CreateWithEventNamespaceWithContext(ctx context.Context, e *corev1.Event) (*corev1.Event, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	return s.Sink.CreateWithEventNamespaceWithContext(ctx, e)
+}
+
+// PatchWithEventNamespaceWithContext patches an event.
+func (s *leaderSink) PatchWithEventNamespaceWithContext(ctx context.Context, e *corev1.Event, data []byte) (*corev1.Event, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	return s.Sink.PatchWithEventNamespaceWithContext(ctx, e, data)
 }
 
 // GetEventRecorderFor returns a recorder that counts events.

@@ -64,6 +64,30 @@ provider_kyma_events_total{kind="unknown",reason="Unknown",type="Normal"} 1
 	}
 }
 
+// TestLeaderSink checks that a process that might not be the leader writes no events.
+func TestLeaderSink(t *testing.T) {
+	boom := errors.New("not the leader")
+	cases := map[string]struct {
+		reason string
+		err    error
+		want   int
+	}{
+		"Leader": {reason: "The leader writes events.", want: 1},
+		"Former": {reason: "Another process may be the leader now.", err: boom},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			written := make(sink, 2)
+			s := &leaderSink{Sink: written, check: func() error { return tc.err }}
+			_, created := s.CreateWithEventNamespaceWithContext(t.Context(), &corev1.Event{})
+			_, patched := s.PatchWithEventNamespaceWithContext(t.Context(), &corev1.Event{}, nil)
+			if !errors.Is(created, tc.err) || !errors.Is(patched, tc.err) || len(written) != tc.want {
+				t.Errorf("\n%s\nwant %d events and error %v, got %d, %v, %v", tc.reason, tc.want, tc.err, len(written), created, patched)
+			}
+		})
+	}
+}
+
 // schemed is a manager with a scheme only.
 type schemed struct {
 	ctrl.Manager
