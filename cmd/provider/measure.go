@@ -12,6 +12,8 @@ import (
 	"k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
@@ -57,6 +59,14 @@ func newRecordingManager(mgr ctrl.Manager, f *flags, m *metrics.Metrics, lead *l
 	}
 	q := events.NewQueue(sink, mgr.GetScheme(), log.WithValues("controller", "events"), m.EventsDropped.Count)
 	return &recordingManager{Manager: mgr, queue: q, counts: m.Events}, errors.Wrap(mgr.Add(q), "cannot add the queue of events")
+}
+
+// Add adds a runnable. The queue stops after the controllers, which record events until their last reconcile ends.
+func (m *recordingManager) Add(r manager.Runnable) error {
+	if _, ok := r.(reconcile.Reconciler); ok {
+		r = m.queue.Producer(r)
+	}
+	return m.Manager.Add(r) //nolint:wrapcheck // It is the error of the manager.
 }
 
 // A leaderSink refuses to write events if another process might be the leader, which may have written newer ones. The queue tries again.

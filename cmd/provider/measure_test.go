@@ -13,6 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -88,11 +90,49 @@ func TestLeaderSink(t *testing.T) {
 	}
 }
 
-// schemed is a manager with a scheme only.
+// TestAddedController checks that the queue of events stops after controllers, and that other runnables are added as they are.
+func TestAddedController(t *testing.T) {
+	m := &schemed{scheme: runtime.NewScheme()}
+	r := &recordingManager{Manager: m, queue: events.NewQueue(make(sink), m.scheme, logging.NewNopLogger(), func(string) {})}
+	other, controller := manager.RunnableFunc(func(context.Context) error { return nil }), &controllerOf{}
+	for _, a := range []manager.Runnable{other, controller} {
+		if err := r.Add(a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, same := m.added[0].(manager.RunnableFunc)
+	_, unwrapped := m.added[1].(*controllerOf)
+	if !same || unwrapped {
+		t.Errorf("Add(...): want a function and a producer, got %T and %T", m.added[0], m.added[1])
+	}
+	if err := m.added[1].Start(t.Context()); err != nil || !controller.started {
+		t.Errorf("Start(...): want a started controller, got %t, %v", controller.started, err)
+	}
+}
+
+// controllerOf is a controller that does nothing.
+type controllerOf struct {
+	reconcile.Reconciler
+
+	started bool
+}
+
+func (c *controllerOf) Start(context.Context) error {
+	c.started = true
+	return nil
+}
+
+// schemed is a manager with a scheme only, which keeps runnables.
 type schemed struct {
 	ctrl.Manager
 
 	scheme *runtime.Scheme
+	added  []manager.Runnable
+}
+
+func (s *schemed) Add(r manager.Runnable) error {
+	s.added = append(s.added, r)
+	return nil
 }
 
 func (s *schemed) GetScheme() *runtime.Scheme { return s.scheme }

@@ -64,19 +64,24 @@ type Queue struct {
 	mu      sync.Mutex
 	pending map[string][]*entry
 	total   int
+	// producers is the number of running producers, and ended is signaled when it changes.
+	producers int
+	ended     *sync.Cond
 }
 
 // NewQueue returns a queue that writes to a sink, once it is started. It calls drop for each event that is not written, with the
 // cause: Full, Expired, Rejected, Frequent or Stopped.
 func NewQueue(sink Sink, scheme *runtime.Scheme, log logging.Logger, drop func(cause string)) *Queue {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, lastRetry)
-	return &Queue{
+	q := &Queue{
 		sink: sink, scheme: scheme, log: log, drop: drop, now: time.Now, pending: map[string][]*entry{},
 		correlator: record.NewEventCorrelatorWithOptions(record.CorrelatorOptions{
 			LRUCacheSize: cacheSize, MaxEvents: maxSimilar, BurstSize: maxRepeats, SpamKeyFunc: keyOfReason,
 		}),
 		work: workqueue.NewTypedRateLimitingQueue(limiter),
 	}
+	q.ended = sync.NewCond(&q.mu)
+	return q
 }
 
 // keyOf returns a key for the object of an event.
@@ -89,10 +94,10 @@ func keyOf(e *corev1.Event) string {
 // reasons.
 func keyOfReason(e *corev1.Event) string { return keyOf(e) + "/" + e.Type + "/" + e.Reason }
 
-// NeedLeaderElection returns false, so that the queue stops after the controllers.
-func (q *Queue) NeedLeaderElection() bool { return false }
+// NeedLeaderElection returns true: the manager stops the runnables of the leader last, all at the same time, and then releases the lease.
+func (q *Queue) NeedLeaderElection() bool { return true }
 
-// Start writes events until the context is done, and then for a few seconds those that are still waiting.
+// Start writes events until the context is done and all producers have stopped, and then for a few seconds those that are still waiting.
 func (q *Queue) Start(ctx context.Context) error {
 	// Requests must not end before the queue is drained.
 	write, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -111,6 +116,8 @@ func (q *Queue) Start(ctx context.Context) error {
 		})
 	}
 	<-ctx.Done()
+	q.hurry()
+	q.awaitProducers()
 	timer := time.AfterFunc(drainFor, cancel)
 	defer timer.Stop()
 	q.hurry()

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
@@ -292,5 +293,48 @@ func TestStop(t *testing.T) {
 				t.Errorf("\n%s\ndropped: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// A lastWords runnable records an event when it stops, like a controller whose reconcile ends.
+type lastWords struct {
+	started chan struct{}
+	record  func()
+}
+
+// Start waits for the end of the context, and records.
+func (l *lastWords) Start(ctx context.Context) error {
+	close(l.started)
+	<-ctx.Done()
+	time.Sleep(10 * time.Millisecond) // The queue has noticed the end by now, if it does not wait.
+	l.record()
+	return nil
+}
+
+// TestProducer checks that the queue stops after the runnables that record events, and in the same group of the manager, whose runnables
+// stop at the same time and before the lease is released.
+func TestProducer(t *testing.T) {
+	s := &server{}
+	q, dropped := newTestQueue(s)
+	words := &lastWords{started: make(chan struct{}), record: func() { q.Recorder("c").Event(pod("a"), "Normal", "Installed", "x") }}
+	p := q.Producer(words)
+	for name, r := range map[string]any{"Queue": q, "Producer": p} {
+		if l, ok := r.(manager.LeaderElectionRunnable); ok && !l.NeedLeaderElection() {
+			t.Errorf("%s: want a runnable of the leader", name)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- p.Start(ctx) }()
+	<-words.started
+	go func() { ended <- q.Start(ctx) }()
+	cancel()
+	for range 2 {
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(map[string]int32{"a Installed x": 1}, s.counts()); diff != "" || len(dropped) != 0 {
+		t.Errorf("written: -want, +got:\n%s\ndropped %v", diff, dropped)
 	}
 }
