@@ -95,7 +95,7 @@ func (e *external) Observe(ctx context.Context, k *v1alpha1.Kyma) (managed.Exter
 	}
 	e.steps = p.plan()
 	upToDate := !slices.ContainsFunc(e.steps, func(s step) bool { return s.action != actionNone })
-	exists := meta.GetExternalName(k) != "" || len(manifests) > 0
+	exists := len(manifests) > 0 || meta.GetExternalName(k) != "" && !e.isInterrupted(k)
 	refs, policy := references(e.steps), e.connector.policyOf(k)
 	switch {
 	case exists:
@@ -112,6 +112,12 @@ func (e *external) Observe(ctx context.Context, k *v1alpha1.Kyma) (managed.Exter
 	e.endRollouts()
 	e.reportWithoutUpdate(k, exists, upToDate)
 	return managed.ExternalObservation{ResourceExists: exists, ResourceUpToDate: upToDate, Diff: describe(e.steps)}, nil
+}
+
+// isInterrupted reports whether the process ended before Update could perform the first install, and Update is not allowed any longer.
+func (e *external) isInterrupted(k *v1alpha1.Kyma) bool {
+	return k.Status.ObservedGeneration == 0 && !e.connector.policyOf(k).ShouldUpdate() &&
+		slices.ContainsFunc(e.steps, func(s step) bool { return s.action == actionCreate })
 }
 
 // reportWithoutUpdate reports the modules, unless the managed reconciler calls Update next, which then reports them.
