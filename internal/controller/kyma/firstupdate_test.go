@@ -47,11 +47,14 @@ func TestInterruptedFirstUpdate(t *testing.T) {
 		reported bool
 		want     managed.ExternalObservation
 	}{
-		"Update":   {reason: "Update finishes it.", policies: xpv2.ManagementPolicies{xpv2.ManagementActionAll}, modules: []v1alpha1.Module{{Name: "a"}}, want: managed.ExternalObservation{ResourceExists: true}},
+		"Update": {
+			reason: "Update finishes it.", modules: []v1alpha1.Module{{Name: "a"}}, policies: xpv2.ManagementPolicies{xpv2.ManagementActionAll},
+			want: managed.ExternalObservation{ResourceExists: true},
+		},
 		"NoUpdate": {reason: "Create does, if a user has since forbidden Update.", modules: []v1alpha1.Module{{Name: "a"}}, policies: noUpdate},
 		"Later": {
-			reason: "A module that is added later must not be installed then.", modules: []v1alpha1.Module{{Name: "a"}}, policies: noUpdate, reported: true,
-			want: managed.ExternalObservation{ResourceExists: true},
+			reason: "A module that is added later must not be installed then.", modules: []v1alpha1.Module{{Name: "a"}}, policies: noUpdate,
+			reported: true, want: managed.ExternalObservation{ResourceExists: true},
 		},
 		"Empty": {
 			reason: "Without modules, there is nothing to create.", policies: noUpdate,
