@@ -64,6 +64,7 @@ func setup(
 	c := &controllers{mgr: mgr, flags: f, metrics: m, notify: notify, attempts: attempts, manifests: manifestcontroller.Options{
 		Options: settings.Options{
 			Options: options, Timeout: f.timeout, MinPollInterval: f.minPoll, PollJitter: f.jitter(), Priorities: priority.NewTracker(), Shards: lead.shards,
+			Queued: m.QueueSeconds.Observe,
 		},
 		Namespaces: namespaces.NewReader(mgr.GetAPIReader()),
 		Secrets:    reader,

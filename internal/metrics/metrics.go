@@ -44,6 +44,9 @@ type Metrics struct {
 	// StepSeconds measures the duration of the steps of Manifest reconciles: apply, render or pull.
 	StepSeconds Durations
 
+	// QueueSeconds measures how long objects wait in the queues of controllers, by controller and priority.
+	QueueSeconds Waits
+
 	// Events counts the events of the provider, including those that the control plane merges or rejects.
 	Events Events
 
@@ -96,6 +99,11 @@ func New(r prometheus.Registerer, b version.Build) *Metrics {
 			Help:    "Duration of the steps of Manifest reconciles, by step (apply, pull or render), including steps that only read a cache.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 4, 9),
 		}, []string{"step"})},
+		QueueSeconds: Waits{f.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "provider_kyma_queue_seconds",
+			Help:    "Duration for which objects wait for a reconcile after they are due, by controller and priority (High or Low).",
+			Buckets: prometheus.ExponentialBuckets(0.001, 4, 10),
+		}, []string{"controller", "priority"})},
 		Events: Events{f.NewCounterVec(prometheus.CounterOpts{
 			Name: "provider_kyma_events_total",
 			Help: "Total number of events that the provider recorded, by kind of the object, type (Normal or Warning) and reason.",
@@ -133,6 +141,14 @@ func (d Durations) Observe(label string, took time.Duration) {
 // Of returns a function that adds a duration with a label.
 func (d Durations) Of(label string) func(took time.Duration) {
 	return func(took time.Duration) { d.Observe(label, took) }
+}
+
+// Waits are the durations of waits by controller and priority.
+type Waits struct{ *prometheus.HistogramVec }
+
+// Observe adds a wait.
+func (w Waits) Observe(controller, priority string, waited time.Duration) {
+	w.WithLabelValues(controller, priority).Observe(waited.Seconds())
 }
 
 // Events counts events by kind, type and reason.

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
@@ -76,5 +78,24 @@ func TestIsFirstUpdate(t *testing.T) {
 				t.Errorf("\n%s\nIsFirstUpdate(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
+	}
+}
+
+// TestController checks that the queue of a controller measures waits if someone needs to know.
+func TestController(t *testing.T) {
+	if (&Options{}).Controller().NewQueue != nil {
+		t.Error("Controller(): want the default queue")
+	}
+	got := 0
+	o := (&Options{Queued: func(controller, priority string, _ time.Duration) {
+		if controller == "c" && priority == "High" {
+			got++
+		}
+	}}).Controller()
+	q := o.NewQueue("c", o.RateLimiter)
+	defer q.ShutDown()
+	q.Add(reconcile.Request{})
+	if _, _ = q.Get(); got != 1 {
+		t.Errorf("Controller(): want 1 measured wait, got %d", got)
 	}
 }
