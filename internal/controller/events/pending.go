@@ -23,15 +23,23 @@ type entry struct {
 	attempts int
 }
 
+// merge merges an event with one of the same object that it repeats, and reports whether there is one.
+func merge(in []*entry, e *corev1.Event) bool {
+	i := slices.IndexFunc(in, func(o *entry) bool {
+		return o.result == nil && o.event.Source == e.Source && o.event.Type == e.Type && o.event.Reason == e.Reason && o.event.Message == e.Message
+	})
+	if i < 0 {
+		return false
+	}
+	in[i].event.LastTimestamp = e.LastTimestamp
+	return true
+}
+
 // add adds an event to those of the same object, and returns how many events it dropped. An event that repeats a waiting one is
 // merged with it. If there are too many, add drops the oldest normal event, or otherwise the oldest warning whose reason a newer
 // event has, or otherwise the oldest warning.
 func add(in []*entry, e *corev1.Event, now time.Time) (out []*entry, dropped int) {
-	repeats := func(o *entry) bool {
-		return o.result == nil && o.event.Source == e.Source && o.event.Type == e.Type && o.event.Reason == e.Reason && o.event.Message == e.Message
-	}
-	if i := slices.IndexFunc(in, repeats); i >= 0 {
-		in[i].event.LastTimestamp = e.LastTimestamp
+	if merge(in, e) {
 		return in, 0
 	}
 	in = append(in, &entry{event: e, added: now})

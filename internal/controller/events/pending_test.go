@@ -3,7 +3,7 @@
 package events
 
 import (
-	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -17,7 +17,7 @@ func TestAdd(t *testing.T) {
 	fill := func(n int, eventType, reason string) []event {
 		var out []event
 		for i := range n {
-			out = append(out, event{eventType, reason, fmt.Sprint(i)})
+			out = append(out, event{eventType, reason, strconv.Itoa(i)})
 		}
 		return out
 	}

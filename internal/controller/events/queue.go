@@ -154,11 +154,13 @@ func (q *Queue) abandon() {
 
 // enqueue adds an event.
 func (q *Queue) enqueue(e *corev1.Event) {
-	key, dropped := keyOf(e), 0
+	key := keyOf(e)
+	var dropped int
 	q.mu.Lock()
-	if q.total >= maxTotal && (e.Type == corev1.EventTypeNormal || q.total >= 2*maxTotal) {
+	switch isFull := q.total >= maxTotal && (e.Type == corev1.EventTypeNormal || q.total >= 2*maxTotal); {
+	case isFull && !merge(q.pending[key], e):
 		dropped = 1
-	} else {
+	case !isFull:
 		before := len(q.pending[key])
 		q.pending[key], dropped = add(q.pending[key], e, q.now())
 		q.total += len(q.pending[key]) - before

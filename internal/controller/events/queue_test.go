@@ -4,7 +4,7 @@ package events
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -242,8 +242,8 @@ func TestMany(t *testing.T) {
 	}}
 	q, dropped := newTestQueue(s)
 	for i := range objects {
-		q.Recorder("c").Event(pod(fmt.Sprint(i)), "Warning", "Failed", "x")
-		q.Recorder("c").Event(pod(fmt.Sprint(i)), "Normal", "Installed", "x")
+		q.Recorder("c").Event(pod(strconv.Itoa(i)), "Warning", "Failed", "x")
+		q.Recorder("c").Event(pod(strconv.Itoa(i)), "Normal", "Installed", "x")
 	}
 	run(t, q)
 	if got := len(s.counts()); got != 2*objects || len(dropped) != 0 {
@@ -336,5 +336,32 @@ func TestProducer(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]int32{"a Installed x": 1}, s.counts()); diff != "" || len(dropped) != 0 {
 		t.Errorf("written: -want, +got:\n%s\ndropped %v", diff, dropped)
+	}
+}
+
+// TestTotal checks the limits of all waiting events.
+func TestTotal(t *testing.T) {
+	cases := map[string]struct {
+		reason             string
+		total              int
+		eventType, message string
+		dropped            int
+	}{
+		"Room":         {reason: "The last event fits.", total: maxTotal - 1, eventType: "Normal", message: "y"},
+		"Full":         {reason: "Normal events make room for warnings.", total: maxTotal, eventType: "Normal", message: "y", dropped: 1},
+		"Warning":      {reason: "There is room for warnings.", total: maxTotal, eventType: "Warning", message: "y"},
+		"FullWarnings": {reason: "Even for them, the memory is limited.", total: 2 * maxTotal, eventType: "Warning", message: "y", dropped: 1},
+		"Merged":       {reason: "An event that repeats a waiting one needs no room.", total: 2 * maxTotal, eventType: "Normal", message: "x"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			q, dropped := newTestQueue(&server{})
+			q.Recorder("c").Event(pod("a"), "Normal", "Reason", "x")
+			q.total = tc.total
+			q.Recorder("c").Event(pod("a"), tc.eventType, "Reason", tc.message)
+			if dropped["Full"] != tc.dropped {
+				t.Errorf("\n%s\nwant %d dropped events, got %v", tc.reason, tc.dropped, dropped)
+			}
+		})
 	}
 }

@@ -74,7 +74,8 @@ func (r *reporter) recordApply(mr *v1alpha1.Manifest, res engine.Result) {
 		r.note(mr, reasonPruned, "Pruned objects that the module no longer contains: "+names(res.Pruned))
 	}
 	if len(res.Released) > 0 {
-		r.warn(mr, reasonReleased, "The name or namespace of the custom resource changed: "+conditions.List(conditions.Lines(res.Released))+"; delete the previous one if not needed")
+		r.warn(mr, reasonReleased, "The name or namespace of the custom resource changed: "+
+			conditions.List(conditions.Lines(res.Released))+"; delete the previous one if not needed")
 	}
 	r.recordHookFailures(mr, res.HookFailures)
 	r.recordHooks(mr, res)

@@ -86,27 +86,39 @@ func (e *external) Observe(ctx context.Context, mr *v1alpha1.Manifest) (managed.
 		return managed.ExternalObservation{}, e.choice.report.wait(mr, e.after, err)
 	}
 	o := &e.observed
+	if out, isFirst := e.observeFirst(mr); isFirst {
+		return out, nil
+	}
 	switch {
-	case !o.Exists && !allows(mr, xpv2.ManagementActionCreate):
-		// Otherwise, the managed reconciler would call Update, which would create it.
-		o.Message = "not installed, because spec.managementPolicies does not contain Create"
-		e.conclude(mr, *o, rollback.Pending)
-		return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
-	case o.Installing && !o.UpToDate && !allows(mr, xpv2.ManagementActionUpdate):
-		// A first install takes several steps, which only Create is allowed to perform.
-		e.conclude(mr, *o, rollback.Pending)
-		return managed.ExternalObservation{Diff: e.choice.report.diff(*o)}, nil
-	case !o.Exists && e.firstUpdate && settings.IsFirstUpdate(mr, e.choice.bundle.Name, true, allows(mr, xpv2.ManagementActionUpdate)):
-		// The managed reconciler writes the name with the finalizer, and then calls Update.
-		meta.SetExternalName(mr, e.choice.bundle.Name)
-		e.first = !meta.FinalizerExists(mr, managed.FinalizerName)
-		return managed.ExternalObservation{ResourceExists: true, Diff: e.choice.report.diff(*o)}, nil
 	case o.UpToDate:
 		e.conclude(mr, *o, outcomeOf(o, false))
 	case !isUpdatedNext(mr, o):
 		e.conclude(mr, *o, rollback.Pending)
 	}
 	return managed.ExternalObservation{ResourceExists: o.Exists, ResourceUpToDate: o.UpToDate, Diff: e.choice.report.diff(*o)}, nil
+}
+
+// observeFirst returns the observation of a bundle whose first install needs another call than the managed reconciler would make, or
+// false. The policies can forbid the install, and which of Create and Update performs it.
+func (e *external) observeFirst(mr *v1alpha1.Manifest) (out managed.ExternalObservation, ok bool) {
+	o, update := &e.observed, allows(mr, xpv2.ManagementActionUpdate)
+	switch {
+	case !o.Exists && !allows(mr, xpv2.ManagementActionCreate):
+		// Otherwise, the managed reconciler would call Update, which would create it.
+		o.Message = "not installed, because spec.managementPolicies does not contain Create"
+		e.conclude(mr, *o, rollback.Pending)
+		return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, true
+	case o.Installing && !o.UpToDate && !update:
+		// A first install takes several steps, which only Create is allowed to perform.
+		e.conclude(mr, *o, rollback.Pending)
+		return managed.ExternalObservation{Diff: e.choice.report.diff(*o)}, true
+	case !o.Exists && e.firstUpdate && settings.IsFirstUpdate(mr, e.choice.bundle.Name, true, update):
+		// The managed reconciler writes the name with the finalizer, and then calls Update.
+		meta.SetExternalName(mr, e.choice.bundle.Name)
+		e.first = !meta.FinalizerExists(mr, managed.FinalizerName)
+		return managed.ExternalObservation{ResourceExists: true, Diff: e.choice.report.diff(*o)}, true
+	}
+	return managed.ExternalObservation{}, false
 }
 
 // isUpdatedNext reports whether the managed reconciler calls Update after an observation that is not up to date.
