@@ -243,7 +243,7 @@ func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 	e.remember(&o)
 	report.recordNotKept(mr, r, o)
 	outcome := outcomeOf(&o, r.Created+r.Updated > 0)
-	if err != nil && e.choice.lacks(&o) && mr.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue {
+	if err != nil && o.State == engine.Ready && e.choice.lacks(&o) && mr.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue {
 		o.State, o.Works, o.Message = engine.Processing, false, "works, but is not Ready until the data for a rollback is stored"
 	}
 	e.conclude(mr, o, outcome)

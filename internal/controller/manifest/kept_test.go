@@ -21,7 +21,7 @@ import (
 // content requests rollbacks. An upgrade can follow immediately.
 func TestReadyIsKept(t *testing.T) {
 	type want struct {
-		ready             corev1.ConditionStatus
+		state             v1alpha1.State
 		kept              bool
 		observed, applied int
 	}
@@ -32,25 +32,28 @@ func TestReadyIsKept(t *testing.T) {
 		change func(l *life)
 		want   want
 	}{
-		"Manifest": {"The Manifest requests rollbacks.", func(*life) {}, want{corev1.ConditionTrue, true, 3, 2}},
-		"Atomic":   {"The first install shows that it requests rollbacks.", atomic, want{corev1.ConditionTrue, true, 3, 2}},
+		"Manifest": {"The Manifest requests rollbacks.", func(*life) {}, want{v1alpha1.StateReady, true, 3, 2}},
+		"Atomic":   {"The first install shows that it requests rollbacks.", atomic, want{v1alpha1.StateReady, true, 3, 2}},
 		"None": {"Nothing is kept if no one requests rollbacks.", func(l *life) {
 			l.mr.Spec.ForProvider.Rollback = nil
-		}, want{corev1.ConditionTrue, false, 2, 1}},
+		}, want{v1alpha1.StateReady, false, 2, 1}},
 		"Fails": {"What is not Ready is not kept.", func(l *life) {
 			l.eng.fails["1.0.0"] = true
-		}, want{corev1.ConditionFalse, false, 2, 1}},
+		}, want{v1alpha1.StateError, false, 2, 1}},
+		"FailsWithError": {"The reason why it fails is shown.", func(l *life) {
+			l.eng.fails["1.0.0"], l.eng.refusal = true, refusal
+		}, want{v1alpha1.StateError, false, 2, 1}},
 		"Refused": {"A Manifest does not become Ready before it is kept.", func(l *life) {
 			l.eng.refusal = refusal
-		}, want{corev1.ConditionFalse, false, 3, 2}},
+		}, want{v1alpha1.StateProcessing, false, 3, 2}},
 		"RefusedAtomic": {"Nor does it if the installed content requests rollbacks.", func(l *life) {
 			atomic(l)
 			l.eng.refusal = refusal
-		}, want{corev1.ConditionFalse, false, 3, 2}},
+		}, want{v1alpha1.StateProcessing, false, 3, 2}},
 		"RefusedLater": {"A Manifest that is Ready stays so.", func(l *life) {
 			l.mr.SetConditions(xpv2.Available())
 			l.eng.refusal = refusal
-		}, want{corev1.ConditionTrue, false, 3, 2}},
+		}, want{v1alpha1.StateReady, false, 3, 2}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -60,7 +63,10 @@ func TestReadyIsKept(t *testing.T) {
 			l.want("1.0.0")
 			tc.change(l)
 			_ = l.pass(1)
-			got := want{l.mr.GetCondition(xpv2.TypeReady).Status, len(l.eng.good) > 0, l.calls.observed, l.calls.applied}
+			if got := l.mr.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue; got != (tc.want.state == v1alpha1.StateReady) {
+				t.Errorf("\n%s\npass: Ready is %t in state %s", tc.reason, got, l.mr.Status.AtProvider.State)
+			}
+			got := want{l.mr.Status.AtProvider.State, len(l.eng.good) > 0, l.calls.observed, l.calls.applied}
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
 				t.Errorf("\n%s\npass: -want, +got:\n%s", tc.reason, diff)
 			}

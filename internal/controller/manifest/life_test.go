@@ -43,7 +43,7 @@ type versions struct {
 	message, redacted string
 	// err is the error of observing a rollback.
 	err error
-	// refusal is the error of storing a checkpoint.
+	// refusal is the error of storing a checkpoint, and of applying what fails.
 	refusal error
 	fails   map[string]bool
 	log     []string
@@ -91,6 +91,9 @@ func (v *versions) Apply(_ context.Context, _ cluster.Cluster, b *engine.Bundle,
 		want += " rolling back"
 	}
 	v.log = append(v.log, want)
+	if v.fails[want] {
+		return engine.Result{Updated: 1}, v.refusal
+	}
 	return engine.Result{Updated: 1}, nil
 }
 
