@@ -5,6 +5,7 @@ package requests
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -33,7 +34,7 @@ func TestEvents(t *testing.T) {
 	q := events.NewQueue(c.Events(""), scheme.Scheme, logging.NewNopLogger(), func(cause string) { t.Errorf("an event was dropped: %s", cause) })
 	r := q.Recorder("test")
 	for i := range objects {
-		o := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "events", Name: fmt.Sprintf("o%d", i), UID: types.UID(fmt.Sprint(i))}}
+		o := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "events", Name: fmt.Sprintf("o%d", i), UID: types.UID(strconv.Itoa(i))}}
 		for range each {
 			r.Event(o, corev1.EventTypeNormal, "Installed", "Installed a")
 			r.Event(o, corev1.EventTypeWarning, "RemovalBlocked", "waiting for b")
