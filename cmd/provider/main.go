@@ -88,7 +88,11 @@ func run(ctx context.Context, f *flags) error {
 	if err := lead.manageShards(mgr, f, m, log); err != nil {
 		return err
 	}
-	stop, err := setup(ctx, mgr, local, m, f, lead, log)
+	recording, err := newRecordingManager(mgr, f, m, lead, log)
+	if err != nil {
+		return err
+	}
+	stop, err := setup(ctx, recording, local, m, f, lead, log)
 	if err != nil {
 		return err
 	}

@@ -60,11 +60,11 @@ func setup(
 	}
 	notify, attempts := &changes{}, config.NewAttempts()
 	pool := newPool(notify, attempts, target.WithLocal(local), target.WithUserAgent(agent), target.WithMetrics(m), target.WithLogger(log), target.WithGuard(guard))
-	mgr = &countingManager{Manager: mgr, events: m.Events}
 	reader := secrets.NewReader(mgr.GetClient(), mgr.GetAPIReader())
 	c := &controllers{mgr: mgr, flags: f, metrics: m, notify: notify, attempts: attempts, manifests: manifestcontroller.Options{
 		Options: settings.Options{
 			Options: options, Timeout: f.timeout, MinPollInterval: f.minPoll, PollJitter: f.jitter(), Priorities: priority.NewTracker(), Shards: lead.shards,
+			Queued: m.QueueSeconds.Observe,
 		},
 		Namespaces: namespaces.NewReader(mgr.GetAPIReader()),
 		Secrets:    reader,

@@ -44,8 +44,14 @@ type Metrics struct {
 	// StepSeconds measures the duration of the steps of Manifest reconciles: apply, render or pull.
 	StepSeconds Durations
 
+	// QueueSeconds measures how long objects wait in the queues of controllers, by controller and priority.
+	QueueSeconds Waits
+
 	// Events counts the events of the provider, including those that the control plane merges or rejects.
 	Events Events
+
+	// EventsDropped counts the events that were not written, by cause.
+	EventsDropped Counters
 
 	// BuildInfo has the version, the commit and the Go version as labels.
 	BuildInfo prometheus.Gauge
@@ -93,10 +99,19 @@ func New(r prometheus.Registerer, b version.Build) *Metrics {
 			Help:    "Duration of the steps of Manifest reconciles, by step (apply, pull or render), including steps that only read a cache.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 4, 9),
 		}, []string{"step"})},
+		QueueSeconds: Waits{f.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "provider_kyma_queue_seconds",
+			Help:    "Duration for which objects wait for a reconcile after they are due, by controller and priority (High or Low).",
+			Buckets: prometheus.ExponentialBuckets(0.001, 4, 10),
+		}, []string{"controller", "priority"})},
 		Events: Events{f.NewCounterVec(prometheus.CounterOpts{
 			Name: "provider_kyma_events_total",
 			Help: "Total number of events that the provider recorded, by kind of the object, type (Normal or Warning) and reason.",
 		}, []string{"kind", "type", "reason"})},
+		EventsDropped: Counters{f.NewCounterVec(prometheus.CounterOpts{
+			Name: "provider_kyma_events_dropped_total",
+			Help: "Total number of events that were not written to the control plane, by cause (Full, Expired, Rejected, Frequent or Stopped).",
+		}, []string{"cause"})},
 		BuildInfo: f.NewGauge(prometheus.GaugeOpts{
 			Name:        "provider_kyma_build_info",
 			Help:        "Build information as labels. Always 1.",
@@ -128,6 +143,14 @@ func (d Durations) Of(label string) func(took time.Duration) {
 	return func(took time.Duration) { d.Observe(label, took) }
 }
 
+// Waits are the durations of waits by controller and priority.
+type Waits struct{ *prometheus.HistogramVec }
+
+// Observe adds a wait.
+func (w Waits) Observe(controller, priority string, waited time.Duration) {
+	w.WithLabelValues(controller, priority).Observe(waited.Seconds())
+}
+
 // Events counts events by kind, type and reason.
 type Events struct{ *prometheus.CounterVec }
 
@@ -135,6 +158,12 @@ type Events struct{ *prometheus.CounterVec }
 func (e Events) Count(kind, eventType, reason string) {
 	e.WithLabelValues(kind, eventType, reason).Inc()
 }
+
+// Counters count by one label.
+type Counters struct{ *prometheus.CounterVec }
+
+// Count adds one to the counter of a label.
+func (c Counters) Count(label string) { c.WithLabelValues(label).Inc() }
 
 // Requests counts requests by verb and status code.
 type Requests struct{ *prometheus.CounterVec }

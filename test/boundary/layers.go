@@ -118,6 +118,7 @@ func targetLayers() []layer {
 // controllerLayers returns the controllers, which do not know each other, and what they share.
 func controllerLayers() []layer {
 	out := []layer{
+		{path: "internal/controller/events", level: 71},
 		{path: "internal/controller/namespaces", level: 70},
 		{path: "internal/controller/priority", level: 69},
 		{path: "internal/controller/redact", level: 70},

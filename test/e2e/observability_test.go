@@ -82,7 +82,7 @@ var _ = Describe("The output for users of Crossplane", func() {
 		m.report(ctx, `{"state":"Ready"}`)
 		Eventually(s.getKyma).WithContext(ctx).WithArguments("kyma").Should(beReady())
 		Eventually(s.events).WithContext(ctx).Should(ContainElements(
-			HavePrefix("Kyma kyma Normal ModuleEnabled"), HavePrefix("Manifest "+m.manifest("kyma")+" Normal CreatedExternalResource")))
+			HavePrefix("Kyma kyma Normal ModuleEnabled"), HavePrefix("Manifest "+m.manifest("kyma")+" Normal Installed")))
 		Eventually(env.changes.of).WithArguments(v1alpha1.ManifestKind, m.manifest("kyma")).Should(ContainElement("OPERATION_TYPE_CREATE"))
 		Expect(env.changes.of(v1alpha1.KymaKind, "kyma")).To(ContainElement("OPERATION_TYPE_CREATE"))
 		s.remove(ctx, k)

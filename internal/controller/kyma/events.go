@@ -4,6 +4,7 @@ package kyma
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -41,6 +42,17 @@ func (e *external) recordEvents(k *v1alpha1.Kyma, before []v1alpha1.ModuleStatus
 		case s.demand == held:
 			e.connector.record.Event(k, event.Warning(reasonBlocked, errors.New(summarize(s.status))))
 		}
+	}
+}
+
+// recordEnabled records one event for all modules whose installation has begun in a reconcile. Each event costs a request.
+func (e *external) recordEnabled(k *v1alpha1.Kyma, modules []string) {
+	const most = 10
+	if n := len(modules); n > most {
+		modules = append(modules[:most:most], fmt.Sprintf("and %d more", n-most))
+	}
+	if len(modules) > 0 {
+		e.connector.record.Event(k, event.Normal(reasonEnabled, "Installing "+strings.Join(modules, "; ")))
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 )
 
 // A connector returns an external client for each reconcile. It opens no connection: the external resource of a Kyma is in
@@ -31,16 +32,39 @@ type connector struct {
 	controlPlane string
 	// policies is set if spec.managementPolicies take effect.
 	policies bool
+	// firstUpdate is set if Update can perform the first install; see settings.IsFirstUpdate.
+	firstUpdate bool
 }
 
 // Connect tracks the usage of the ProviderConfig and returns an external client.
 func (c *connector) Connect(ctx context.Context, k *v1alpha1.Kyma) (managed.TypedExternalClient[*v1alpha1.Kyma], error) {
 	if !meta.WasDeleted(k) {
-		if err := c.usage.Track(ctx, k); err != nil {
+		if err := c.trackUsage(ctx, k); err != nil {
 			return nil, errors.Wrap(err, "cannot track usage of the ProviderConfig")
 		}
 	}
 	return &external{connector: c}, nil
+}
+
+// trackUsage tracks the usage of the ProviderConfig by a Kyma, which includes its Manifests. Manifests with another one have usages
+// of their own. If the reference of the Kyma has changed, these must exist before its usage changes, so that the previous config
+// stays until the Manifests in its cluster are removed.
+func (c *connector) trackUsage(ctx context.Context, k *v1alpha1.Kyma) error {
+	manifests, err := c.store.manifests(ctx, k)
+	if err != nil {
+		return err
+	}
+	for _, m := range manifests {
+		if ref := m.Spec.ProviderConfigReference; ref == nil || k.Spec.ProviderConfigReference == nil || *ref == *k.Spec.ProviderConfigReference {
+			continue
+		}
+		m = m.DeepCopy()
+		m.SetGroupVersionKind(v1alpha1.ManifestGroupVersionKind)
+		if err := c.usage.Track(ctx, m); err != nil {
+			return err //nolint:wrapcheck // The caller wraps it.
+		}
+	}
+	return c.usage.Track(ctx, k) //nolint:wrapcheck // The caller wraps it.
 }
 
 // policyOf returns a checker of the management policies of a Kyma.
@@ -71,16 +95,29 @@ func (e *external) Observe(ctx context.Context, k *v1alpha1.Kyma) (managed.Exter
 	}
 	e.steps = p.plan()
 	upToDate := !slices.ContainsFunc(e.steps, func(s step) bool { return s.action != actionNone })
-	exists := meta.GetExternalName(k) != "" || len(manifests) > 0
-	if refs := references(e.steps); !exists {
+	exists := len(manifests) > 0 || meta.GetExternalName(k) != "" && !e.isInterrupted(k)
+	refs, policy := references(e.steps), e.connector.policyOf(k)
+	switch {
+	case exists:
+		upToDate = upToDate && slices.Equal(k.Spec.ResourceRefs, refs)
+	case e.connector.firstUpdate && settings.IsFirstUpdate(k, k.Name, policy.ShouldCreate(), policy.ShouldUpdate()):
+		// The managed reconciler writes both with the finalizer, and then calls Update.
+		meta.SetExternalName(k, k.Name)
+		k.Spec.ResourceRefs = refs
+		exists, upToDate = true, false
+	default:
 		// The managed reconciler writes the references with other fields before it calls Create.
 		k.Spec.ResourceRefs = refs
-	} else if !slices.Equal(k.Spec.ResourceRefs, refs) {
-		upToDate = false
 	}
 	e.endRollouts()
 	e.reportWithoutUpdate(k, exists, upToDate)
 	return managed.ExternalObservation{ResourceExists: exists, ResourceUpToDate: upToDate, Diff: describe(e.steps)}, nil
+}
+
+// isInterrupted reports whether the process ended before Update could perform the first install, and Update is not allowed any longer.
+func (e *external) isInterrupted(k *v1alpha1.Kyma) bool {
+	return k.Status.ObservedGeneration == 0 && !e.connector.policyOf(k).ShouldUpdate() &&
+		slices.ContainsFunc(e.steps, func(s step) bool { return s.action == actionCreate })
 }
 
 // reportWithoutUpdate reports the modules, unless the managed reconciler calls Update next, which then reports them.
@@ -157,44 +194,48 @@ func (e *external) Disconnect(context.Context) error { return nil }
 // execute executes all steps. If a step fails, the others still run.
 func (e *external) execute(ctx context.Context, k *v1alpha1.Kyma) error {
 	var failed []error
+	var enabled []string
 	for i := range e.steps {
 		s := &e.steps[i]
-		if err := e.executeStep(ctx, k, s); err != nil {
+		applied, err := e.executeStep(ctx, k, s)
+		if err != nil {
 			err = errors.Wrapf(err, "module %s", s.status.Name)
 			s.fail(err.Error())
 			failed = append(failed, err)
 		}
+		if applied && s.action == actionCreate {
+			enabled = append(enabled, fmt.Sprintf("module %s, version %s in channel %s, as Manifest %s",
+				s.status.Name, s.status.Version, s.status.Channel, s.desired.Name))
+		}
 	}
+	e.recordEnabled(k, enabled)
 	return errors.Join(failed...)
 }
 
-// executeStep executes one step.
-func (e *external) executeStep(ctx context.Context, k *v1alpha1.Kyma, s *step) error {
+// executeStep executes one step, and reports whether it applied the desired Manifest.
+func (e *external) executeStep(ctx context.Context, k *v1alpha1.Kyma, s *step) (applied bool, err error) {
 	if s.action == actionNone {
-		return nil
+		return false, nil
 	}
 	if s.desired != nil {
 		e.setPriority(k, s.desired)
 		// If another Manifest has replaced this one, the next pass handles it.
-		if applied, err := e.connector.store.apply(ctx, k, s.desired); err != nil || !applied {
-			return err
+		if applied, err = e.connector.store.apply(ctx, k, s.desired); err != nil || !applied {
+			return false, err
 		}
 	}
 	switch s.action {
-	case actionCreate:
-		e.connector.record.Event(k, event.Normal(reasonEnabled, fmt.Sprintf("Installing module %s, version %s in channel %s, as Manifest %s",
-			s.status.Name, s.status.Version, s.status.Channel, s.desired.Name)))
 	case actionRollOut:
 		s.setVersion()
 		e.recordUpgrade(k, s)
 	case actionDelete:
 		if err := e.connector.store.remove(ctx, k, s.live); err != nil {
-			return err
+			return applied, err
 		}
 		e.connector.record.Event(k, event.Normal(reasonRemoved, fmt.Sprintf("Removing module %s, Manifest %s", s.status.Name, s.live.Name)))
-	case actionNone, actionPropagate:
+	case actionNone, actionCreate, actionPropagate:
 	}
-	return nil
+	return applied, nil
 }
 
 // endRollouts ends the rollouts of Manifests that are Ready in their desired form.

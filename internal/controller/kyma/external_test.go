@@ -47,7 +47,7 @@ func TestUpdate(t *testing.T) {
 		"AllAtOnce": {
 			reason: "All modules are installed in one pass.",
 			want: want{
-				writes: []string{"create k-a", "create k-b"}, reasons: []event.Reason{reasonEnabled, reasonEnabled},
+				writes: []string{"create k-a", "create k-b"}, reasons: []event.Reason{reasonEnabled},
 				states: []v1alpha1.State{"Processing", "Processing"},
 			},
 		},

@@ -9,12 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
@@ -46,6 +44,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		priorities:   o.Priorities,
 		controlPlane: o.ControlPlane,
 		policies:     o.Features.Enabled(feature.EnableBetaManagementPolicies),
+		// A change log distinguishes creations from updates.
+		firstUpdate: o.ChangeLogOptions == nil,
 	}
 	p := &propagator{connector: c, Finalizer: resource.NewAPIFinalizer(client, managed.FinalizerName), poll: o.PollInterval}
 	p.managed = managed.NewReconciler(mgr, resource.ManagedKind(v1alpha1.KymaGroupVersionKind), append(o.Reconciler(name, c.record),
@@ -59,11 +59,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	configs, changed := priority.LowHandler(w.usersOfConfig), builder.WithPredicates(afterStart(), predicate.GenerationChangedPredicate{})
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
-		WithOptions(ctrlcontroller.Options{
-			MaxConcurrentReconciles: o.MaxConcurrentReconciles,
-			RateLimiter:             ratelimiter.NewController(),
-		}).
-		Watches(&v1alpha1.Kyma{}, w.kymas(), builder.WithPredicates(predicate.Or(resource.DesiredStateChanged(), finalizerRemoved()))).
+		WithOptions(o.Controller()).
+		Watches(&v1alpha1.Kyma{}, w.kymas(), builder.WithPredicates(predicate.Not(firstWrite()), predicate.Or(resource.DesiredStateChanged(), finalizerRemoved()))).
 		Watches(&v1alpha1.Manifest{}, w.manifests()).
 		Watches(&v1alpha1.ModuleTemplate{}, priority.LowHandler(w.usersOfTemplate), builder.WithPredicates(afterStart(), templateUpdates())).
 		Watches(&v1alpha1.ProviderConfig{}, configs, changed).

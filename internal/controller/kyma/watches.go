@@ -83,12 +83,12 @@ func (w *watches) manifests() handler.EventHandler {
 		}
 	}
 	return handler.Funcs{
-		UpdateFunc: func(_ context.Context, e ctrlevent.UpdateEvent, q queue) {
+		UpdateFunc: func(ctx context.Context, e ctrlevent.UpdateEvent, q queue) {
 			was, ok := e.ObjectOld.(*v1alpha1.Manifest)
 			is, isok := e.ObjectNew.(*v1alpha1.Manifest)
 			if ok && isok && affectsKyma(was, is) {
 				after := later
-				if isSettled(was, is) {
+				if isSettled(was, is) && !w.isFollowed(ctx, is) {
 					after = soon
 				}
 				q := priority.LowIf(q, w.priorities.IsRollingOut(client.ObjectKeyFromObject(is)))
@@ -127,6 +127,35 @@ func finalizerRemoved() predicate.Predicate {
 		GenericFunc: func(ctrlevent.GenericEvent) bool { return false },
 		UpdateFunc: func(e ctrlevent.UpdateEvent) bool {
 			return meta.WasDeleted(e.ObjectNew) && len(e.ObjectNew.GetFinalizers()) < len(e.ObjectOld.GetFinalizers())
+		},
+	}
+}
+
+// isFollowed reports whether a Manifest became Ready while other Manifests of its Kyma are in progress. They probably become Ready a
+// moment later, and each reconcile in between would write the status of the Kyma.
+func (w *watches) isFollowed(ctx context.Context, is *v1alpha1.Manifest) bool {
+	if is.Status.AtProvider.State != v1alpha1.StateReady {
+		return false
+	}
+	l := &v1alpha1.ManifestList{}
+	err := w.client.List(ctx, l, client.InNamespace(is.Namespace), client.MatchingFields{indexKyma: string(ownerUID(is))}, client.UnsafeDisableDeepCopy)
+	return err == nil && slices.ContainsFunc(l.Items, func(m v1alpha1.Manifest) bool {
+		at := m.Status.AtProvider.State
+		return m.UID != is.UID && (at == "" || at == v1alpha1.StateProcessing)
+	})
+}
+
+// firstWrite passes the update that adds the external name and the references to a Kyma and nothing else. The reconcile that writes
+// it continues with its result.
+func firstWrite() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(ctrlevent.CreateEvent) bool { return false },
+		DeleteFunc:  func(ctrlevent.DeleteEvent) bool { return false },
+		GenericFunc: func(ctrlevent.GenericEvent) bool { return false },
+		UpdateFunc: func(e ctrlevent.UpdateEvent) bool {
+			was, ok := e.ObjectOld.(*v1alpha1.Kyma)
+			is, isok := e.ObjectNew.(*v1alpha1.Kyma)
+			return ok && isok && meta.GetExternalName(was) == "" && meta.GetExternalName(is) != "" && !isEdit(was, is)
 		},
 	}
 }

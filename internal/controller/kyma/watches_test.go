@@ -219,6 +219,41 @@ func TestWatches(t *testing.T) {
 	}
 }
 
+// TestIsFollowed checks when the status of a Kyma waits for other Manifests.
+func TestIsFollowed(t *testing.T) {
+	k := newKyma()
+	cases := map[string]struct {
+		reason string
+		state  v1alpha1.State
+		others []v1alpha1.State
+		want   bool
+	}{
+		"Last":   {reason: "The Kyma is Ready.", state: v1alpha1.StateReady, others: []v1alpha1.State{v1alpha1.StateReady, v1alpha1.StateError}},
+		"First":  {reason: "Another one is in progress.", state: v1alpha1.StateReady, others: []v1alpha1.State{v1alpha1.StateReady, v1alpha1.StateProcessing}, want: true},
+		"New":    {reason: "Another one has not begun.", state: v1alpha1.StateReady, others: []v1alpha1.State{""}, want: true},
+		"Failed": {reason: "A failure is reported soon.", state: v1alpha1.StateError, others: []v1alpha1.State{v1alpha1.StateProcessing}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			is := installed(k, newTemplate("a", "regular", "1.0.0"))
+			is.UID, is.Status.AtProvider.State = "1", tc.state
+			w := &watches{client: &test.MockClient{MockList: func(_ context.Context, l client.ObjectList, _ ...client.ListOption) error {
+				items := []v1alpha1.Manifest{*is}
+				for _, s := range tc.others {
+					m := v1alpha1.Manifest{}
+					m.Status.AtProvider.State = s
+					items = append(items, m)
+				}
+				l.(*v1alpha1.ManifestList).Items = items
+				return nil
+			}}}
+			if got := w.isFollowed(t.Context(), is); got != tc.want {
+				t.Errorf("\n%s\nisFollowed(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
 // filtered returns a handler for the events that pass predicates.
 func filtered(of handler.MapFunc, p ...predicate.Predicate) handler.EventHandler {
 	h, pass := handler.EnqueueRequestsFromMapFunc(of), predicate.And(p...)

@@ -16,6 +16,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/naming"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
@@ -96,7 +97,7 @@ func leftBehind(mr *v1alpha1.Manifest) string {
 		installs = append(installs, strings.Join(strings.Fields("install "+in.Name+" "+versions[in.Name]+" in namespace "+cmp.Or(in.Namespace, "default")), " "))
 	}
 	if len(installs) > 0 {
-		out = append(out, list(installs))
+		out = append(out, conditions.List(installs))
 	}
 	if p.CRDs != nil {
 		out = append(out, "its CRDs")

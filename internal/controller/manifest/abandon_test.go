@@ -24,6 +24,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/checkpoint"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
@@ -205,7 +206,7 @@ func TestAbandonWithoutConfig(t *testing.T) {
 					get:  func() (cluster.Cluster, error) { return nil, tc.get },
 					last: func() (cluster.Cluster, bool) { return nil, false },
 				},
-				engine: &mockEngine{}, record: r, requeuer: requeue.New(t.Context().Done()), memory: &memory{},
+				engine: &mockEngine{}, record: r, requeuer: requeue.New(t.Context().Done()), memory: &checkpoint.Memory{},
 			}
 			if _, err := c.Connect(t.Context(), tc.mr); err == nil {
 				t.Fatal("Connect(...): the first failure must be an error")

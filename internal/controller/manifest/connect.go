@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/access"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/checkpoint"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/naming"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/ready"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
@@ -60,7 +61,11 @@ type connector struct {
 	engine   Engine
 	record   event.Recorder
 	requeuer *requeue.Requeuer
-	memory   *memory
+	memory   *checkpoint.Memory
+	// firstUpdate is set if Update can perform the first install; see settings.IsFirstUpdate.
+	firstUpdate bool
+	// repaired records that a step repaired drift of objects.
+	repaired func(mr *v1alpha1.Manifest, objects int, took time.Duration)
 }
 
 // Connect connects a Manifest to its target cluster. If this fails, it reports the reason, because Observe is not called.
@@ -130,10 +135,10 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 	}
 	origin := c.origin.Of(ctx, c.client, mr)
 	e := c.external(key, cluster, origin.Mark(bundle), secrets)
-	e.verdict = verdict
+	e.verdict, e.firstUpdate, e.repaired = verdict, c.firstUpdate, c.repaired
 	e.decider = &decider{
 		bundle: bundle, report: e.report, now: time.Now,
-		desired: sync.OnceValues(func() (*snapshot, error) { return snapshotOf(mr, bundle, secrets) }),
+		desired: sync.OnceValues(func() (*checkpoint.Snapshot, error) { return checkpoint.New(mr, bundle, secrets) }),
 		restore: func(ctx context.Context, mr *v1alpha1.Manifest) (*manifest.Bundle, error) {
 			if err := c.enforce(ctx, cfg, mr); err != nil {
 				return nil, err
@@ -210,15 +215,15 @@ func (c *connector) restrict(key client.ObjectKey, cl cluster.Cluster, cfg *conf
 
 // external returns an external client, and registers the bundle and its cluster, so that a change of its objects queues the Manifest.
 func (c *connector) external(key client.ObjectKey, cluster cluster.Cluster, bundle *manifest.Bundle, secrets []any) *external {
-	of, removeFromBundle, misplaced := subject{ObjectKey: key, uid: types.UID(bundle.OwnerUID)}, func() {}, func(bool) {}
+	of, removeFromBundle, misplaced := checkpoint.Subject{ObjectKey: key, UID: types.UID(bundle.OwnerUID)}, func() {}, func(bool) {}
 	var sharer *requeue.Sharer
 	// There might be no cluster for a removal.
 	if cluster != nil {
-		of.cluster = cluster.Identity()
-		c.requeuer.Add(c.engine.ID(bundle), of.cluster, key)
+		of.Cluster = cluster.Identity()
+		c.requeuer.Add(c.engine.ID(bundle), of.Cluster, key)
 		removeFromBundle = func() { c.requeuer.RemoveFromBundle(key) }
 		misplaced = func(yes bool) { c.clusters.Misplaced(key.String(), yes) }
-		sharer = c.requeuer.SharerOf(of.cluster, key)
+		sharer = c.requeuer.SharerOf(of.Cluster, key)
 	}
 	report := &reporter{recorder: c.record, redactor: redact.NewGrowing(&c.sessions.Of(key).Secrets, secrets...)}
 	return &external{

@@ -18,6 +18,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/checkpoint"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/naming"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
@@ -132,7 +133,7 @@ func TestConnect(t *testing.T) {
 					get:  func() (cluster.Cluster, error) { return fresh, tc.get },
 					last: func() (cluster.Cluster, bool) { return last, tc.last },
 				},
-				engine: &mockEngine{}, record: &recorded{}, requeuer: requeue.New(t.Context().Done()), memory: &memory{},
+				engine: &mockEngine{}, record: &recorded{}, requeuer: requeue.New(t.Context().Done()), memory: &checkpoint.Memory{},
 				origin: naming.Origin{ControlPlane: []string{"here"}, Predecessors: []string{"before"}},
 			}
 			got, before := want{}, tc.mr.DeepCopy()

@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"time"
@@ -11,6 +12,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/checkpoint"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/rollback"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -25,7 +27,7 @@ type choice struct {
 	// report also redacts the values in the snapshot.
 	report *reporter
 	// last is the snapshot of what was Ready last, or nil.
-	last *snapshot
+	last *checkpoint.Snapshot
 }
 
 // bringsBack reports whether the choice is a snapshot.
@@ -33,7 +35,12 @@ func (c *choice) bringsBack() bool { return c.decision.Action == rollback.BringB
 
 // same reports whether another choice installs the same content.
 func (c *choice) same(o *choice) bool {
-	return c.decision.Action == o.decision.Action && (!c.bringsBack() || c.last.digest == o.last.digest)
+	return c.decision.Action == o.decision.Action && (!c.bringsBack() || c.last.Digest == o.last.Digest)
+}
+
+// lacks reports whether the bundle is not kept yet, but can be once it is Ready.
+func (c *choice) lacks(o *engine.Observation) bool {
+	return len(c.keep) > 0 && o.NotKept == "" && !bytes.Equal(o.Checkpoint, c.keep)
 }
 
 // evaluate evaluates an observation of the choice. It returns the next status of the rollback, and whether a rollback begins.
@@ -63,7 +70,7 @@ type decider struct {
 	// bundle is the bundle of the Manifest.
 	bundle *engine.Bundle
 	// desired returns the snapshot of the bundle, which is built once, when it is needed.
-	desired func() (*snapshot, error)
+	desired func() (*checkpoint.Snapshot, error)
 	// restore verifies the sources of a Manifest that was restored from a snapshot, and returns its bundle.
 	restore func(ctx context.Context, mr *v1alpha1.Manifest) (*engine.Bundle, error)
 	report  *reporter
@@ -71,11 +78,11 @@ type decider struct {
 }
 
 // decide decides what to install, based on the status and a checkpoint.
-func (d *decider) decide(mr *v1alpha1.Manifest, cp checkpoint) (choice, error) {
+func (d *decider) decide(mr *v1alpha1.Manifest, cp checkpoint.State) (choice, error) {
 	out := choice{bundle: d.bundle, report: d.report}
 	in := rollback.Input{Status: mr.Status.AtProvider.Rollback, Now: d.now()}
 	if allows(mr, xpv2.ManagementActionUpdate) {
-		in.Policy = policyOf(mr, cp.atomic)
+		in.Policy = policyOf(mr, cp.Atomic)
 	}
 	if in.Policy == nil {
 		out.decision = rollback.Decide(in)
@@ -85,13 +92,13 @@ func (d *decider) decide(mr *v1alpha1.Manifest, cp checkpoint) (choice, error) {
 	if err != nil {
 		return out, err
 	}
-	in.Desired = rollback.Desired{Digest: desired.digest, Token: rollback.TokenOf(mr.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt])}
-	if out.last = readSnapshot(cp.data); out.last != nil {
-		in.Checkpoint = rollback.Checkpoint{Digest: out.last.digest, Version: shortVersion(out.last.version())}
+	in.Desired = rollback.Desired{Digest: desired.Digest, Token: rollback.TokenOf(mr.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt])}
+	if out.last = checkpoint.Read(cp.Data); out.last != nil {
+		in.Checkpoint = rollback.Checkpoint{Digest: out.last.Digest, Version: shortVersion(out.last.Version())}
 	}
-	out.decision, out.keep = rollback.Decide(in), desired.data
+	out.decision, out.keep = rollback.Decide(in), desired.Data
 	if out.bringsBack() {
-		out.keep, out.report = out.last.data, d.report.with(out.last.Secrets)
+		out.keep, out.report = out.last.Data, d.report.with(out.last.Secrets)
 	}
 	return out, nil
 }

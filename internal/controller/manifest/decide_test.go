@@ -11,6 +11,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/checkpoint"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/rollback"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -41,9 +42,9 @@ func TestOutcomeOf(t *testing.T) {
 }
 
 func TestDecide(t *testing.T) {
-	sealed := func(version string) *snapshot {
-		s := &snapshot{Format: snapshotFormat, Parameters: v1alpha1.ManifestParameters{Version: version}}
-		if err := s.seal(); err != nil {
+	sealed := func(version string) *checkpoint.Snapshot {
+		s, err := checkpoint.New(named("n", "m", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Version = version }), &engine.Bundle{}, nil)
+		if err != nil {
 			t.Fatal(err)
 		}
 		return s
@@ -51,7 +52,7 @@ func TestDecide(t *testing.T) {
 	one, two := sealed("1.0.0"), sealed("2.0.0")
 	asks := func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Rollback = &v1alpha1.Rollback{} }
 	rolledBack := func(m *v1alpha1.Manifest) {
-		m.Status.AtProvider.Rollback = &v1alpha1.RollbackStatus{Desired: two.digest, RolledBack: true}
+		m.Status.AtProvider.Rollback = &v1alpha1.RollbackStatus{Desired: two.Digest, RolledBack: true}
 	}
 	type want struct {
 		action    rollback.Action
@@ -61,23 +62,23 @@ func TestDecide(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		mr     *v1alpha1.Manifest
-		cp     checkpoint
+		cp     checkpoint.State
 		want   want
 	}{
-		"NoRollback": {reason: "Without a rollback no snapshot is made.", mr: named("n", "m"), cp: checkpoint{data: one.data}, want: want{action: rollback.Install}},
+		"NoRollback": {reason: "Without a rollback no snapshot is made.", mr: named("n", "m"), cp: checkpoint.State{Data: one.Data}, want: want{action: rollback.Install}},
 		"NoUpdate": {
-			reason: "What must not be changed is not rolled back.", cp: checkpoint{data: one.data},
+			reason: "What must not be changed is not rolled back.", cp: checkpoint.State{Data: one.Data},
 			mr: named("n", "m", asks, rolledBack, withPolicies(xpv2.ManagementActionObserve)), want: want{action: rollback.Install},
 		},
-		"First":      {reason: "What is desired is kept.", mr: named("n", "m", asks), want: want{action: rollback.InstallAndKeep, keep: two.data, described: true}},
-		"Atomic":     {reason: "An install can ask for a rollback.", mr: named("n", "m"), cp: checkpoint{atomic: time.Minute}, want: want{action: rollback.InstallAndKeep, keep: two.data, described: true}},
-		"RolledBack": {reason: "What is brought back stays the checkpoint.", mr: named("n", "m", asks, rolledBack), cp: checkpoint{data: one.data}, want: want{action: rollback.BringBack, keep: one.data, described: true}},
-		"Unreadable": {reason: "A snapshot that cannot be read is none.", mr: named("n", "m", asks, rolledBack), cp: checkpoint{data: []byte("x")}, want: want{action: rollback.InstallAndKeep, keep: two.data, described: true}},
+		"First":      {reason: "What is desired is kept.", mr: named("n", "m", asks), want: want{action: rollback.InstallAndKeep, keep: two.Data, described: true}},
+		"Atomic":     {reason: "An install can ask for a rollback.", mr: named("n", "m"), cp: checkpoint.State{Atomic: time.Minute}, want: want{action: rollback.InstallAndKeep, keep: two.Data, described: true}},
+		"RolledBack": {reason: "What is brought back stays the checkpoint.", mr: named("n", "m", asks, rolledBack), cp: checkpoint.State{Data: one.Data}, want: want{action: rollback.BringBack, keep: one.Data, described: true}},
+		"Unreadable": {reason: "A snapshot that cannot be read is none.", mr: named("n", "m", asks, rolledBack), cp: checkpoint.State{Data: []byte("x")}, want: want{action: rollback.InstallAndKeep, keep: two.Data, described: true}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := want{}
-			d := &decider{report: &reporter{}, now: time.Now, desired: func() (*snapshot, error) {
+			d := &decider{report: &reporter{}, now: time.Now, desired: func() (*checkpoint.Snapshot, error) {
 				got.described = true
 				return two, nil
 			}}

@@ -5,13 +5,14 @@ package manifest
 import (
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/checkpoint"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/naming"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/rollback"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
@@ -63,7 +64,7 @@ func (r *reporter) recordApply(mr *v1alpha1.Manifest, res engine.Result) {
 	}
 	r.recordStays(mr, res.Kept, res.KeptAdopted, res.HandedOver, res.LeftBehind, res.Rebuilt)
 	if len(res.Shared) > 0 {
-		r.note(mr, reasonShared, list(linesOf(res.Shared)))
+		r.note(mr, reasonShared, conditions.List(conditions.Lines(res.Shared)))
 	}
 	if len(res.Installed) > 0 {
 		r.note(mr, reasonInstalled, "Installed "+strings.Join(res.Installed, ", "))
@@ -73,7 +74,8 @@ func (r *reporter) recordApply(mr *v1alpha1.Manifest, res engine.Result) {
 		r.note(mr, reasonPruned, "Pruned objects that the module no longer contains: "+names(res.Pruned))
 	}
 	if len(res.Released) > 0 {
-		r.warn(mr, reasonReleased, "The name or namespace of the custom resource changed: "+list(linesOf(res.Released))+"; delete the previous one if not needed")
+		r.warn(mr, reasonReleased, "The name or namespace of the custom resource changed: "+
+			conditions.List(conditions.Lines(res.Released))+"; delete the previous one if not needed")
 	}
 	r.recordHookFailures(mr, res.HookFailures)
 	r.recordHooks(mr, res)
@@ -110,10 +112,10 @@ func (r *reporter) recordStays(
 		r.note(mr, reasonKept, "Kept objects that existed, or may have existed, before the module adopted them: "+names(adopted))
 	}
 	if len(used) > 0 {
-		r.note(mr, reasonKept, "Kept CRDs that other Manifests use: "+list(linesOf(used)))
+		r.note(mr, reasonKept, "Kept CRDs that other Manifests use: "+conditions.List(conditions.Lines(used)))
 	}
 	if len(left) > 0 {
-		r.warn(mr, reasonLeft, "Left objects in the cluster, because they are not what the module installed: "+list(linesOf(left)))
+		r.warn(mr, reasonLeft, "Left objects in the cluster, because they are not what the module installed: "+conditions.List(conditions.Lines(left)))
 	}
 }
 
@@ -147,31 +149,31 @@ func (r *reporter) recordRepair(mr *v1alpha1.Manifest, res engine.Result) {
 		ceded = append(ceded, c.String())
 	}
 	if len(ceded) > 0 {
-		r.note(mr, reasonCeded, list(ceded))
+		r.note(mr, reasonCeded, conditions.List(ceded))
 	}
 	if len(contested) > 0 {
-		r.warn(mr, reasonFieldContest, list(contested))
+		r.warn(mr, reasonFieldContest, conditions.List(contested))
 	}
 }
 
 // recordHooks records hooks that succeeded, and the end of tests. A hook that fails is an error of its install.
 func (r *reporter) recordHooks(mr *v1alpha1.Manifest, res engine.Result) {
 	if res.HooksRun > 0 {
-		r.note(mr, reasonHooksSucceeded, fmt.Sprintf("%s of %s succeeded", plural(res.HooksRun, "hook"), strings.Join(res.Installed, ", ")))
+		r.note(mr, reasonHooksSucceeded, fmt.Sprintf("%s of %s succeeded", conditions.Count(res.HooksRun, "hook"), strings.Join(res.Installed, ", ")))
 	}
 	if res.Tested == nil {
 		return
 	}
 	if failed := failedTests(res.Tested); len(failed) > 0 {
-		r.warn(mr, reasonTestsFailed, fmt.Sprintf("%d of %s failed: %s", len(failed), plural(len(res.Tested), "test"), list(failed)))
+		r.warn(mr, reasonTestsFailed, fmt.Sprintf("%d of %s failed: %s", len(failed), conditions.Count(len(res.Tested), "test"), conditions.List(failed)))
 		return
 	}
-	r.note(mr, reasonTestsSucceeded, plural(len(res.Tested), "test")+" succeeded")
+	r.note(mr, reasonTestsSucceeded, conditions.Count(len(res.Tested), "test")+" succeeded")
 }
 
 // recordRollback records that an upgrade is rolled back.
 func (r *reporter) recordRollback(mr *v1alpha1.Manifest, st *v1alpha1.RollbackStatus) {
-	r.warn(mr, reasonRolledBack, "Upgrade is being "+rollback.Text(st, versionOf(&mr.Spec.ForProvider)))
+	r.warn(mr, reasonRolledBack, "Upgrade is being "+rollback.Text(st, checkpoint.VersionOf(&mr.Spec.ForProvider)))
 }
 
 // recordPlan records the counts of a plan, and its first objects.
@@ -186,14 +188,11 @@ func (r *reporter) recordPlan(mr *v1alpha1.Manifest, p *engine.Plan) {
 		}
 		lines = append(lines, line)
 	}
-	if len(lines) > most {
-		lines = append(lines[:most:most], fmt.Sprintf("and %d more", len(lines)-most))
-	}
 	if len(lines) > 0 {
-		text += ": " + strings.Join(lines, "; ")
+		text += ": " + conditions.JoinFirst(lines)
 	}
 	if len(p.Problems) > 0 {
-		r.warn(mr, reasonPlanned, r.text("problems: "+list(slices.Clone(p.Problems))+"; "+text))
+		r.warn(mr, reasonPlanned, r.text("problems: "+conditions.List(slices.Clone(p.Problems))+"; "+text))
 		return
 	}
 	r.note(mr, reasonPlanned, r.text(text))
@@ -234,13 +233,6 @@ func (r *reporter) recordMoved(mr *v1alpha1.Manifest) {
 // released reports whether a deleted Manifest is gone after this pass. Otherwise, each pass would repeat its events.
 func released(mr *v1alpha1.Manifest) bool { return len(mr.Finalizers) <= 1 }
 
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 func failedTests(in []engine.TestState) []string {
 	var out []string
 	for i := range in {
@@ -251,31 +243,11 @@ func failedTests(in []engine.TestState) []string {
 	return out
 }
 
-// most is the maximum number of objects that one message names.
-const most = 5
-
 // allDrifts returns all drift in one line, in the order of the bundle.
-func allDrifts(in []engine.Drift) string { return strings.Join(linesOf(in), "; ") }
+func allDrifts(in []engine.Drift) string { return strings.Join(conditions.Lines(in), "; ") }
 
 // drifts returns drift in one line, which names only the first objects.
-func drifts(in []engine.Drift) string { return list(linesOf(in)) }
+func drifts(in []engine.Drift) string { return conditions.List(conditions.Lines(in)) }
 
 // names returns the names of the first objects in one line.
-func names(in []cluster.ObjectRef) string { return list(linesOf(in)) }
-
-func linesOf[T fmt.Stringer](in []T) []string {
-	lines := make([]string, 0, len(in))
-	for _, v := range in {
-		lines = append(lines, v.String())
-	}
-	return lines
-}
-
-// list sorts lines and joins the first of them.
-func list(lines []string) string {
-	sort.Strings(lines)
-	if len(lines) > most {
-		lines = append(lines[:most:most], fmt.Sprintf("and %d more", len(lines)-most))
-	}
-	return strings.Join(lines, "; ")
-}
+func names(in []cluster.ObjectRef) string { return conditions.List(conditions.Lines(in)) }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -14,8 +15,10 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/checkpoint"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/rollback"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -37,8 +40,8 @@ type external struct {
 	engine  Engine
 	cluster cluster.Cluster
 	// subject identifies the Manifest in its cluster. memory contains the state that its last pass stored.
-	subject subject
-	memory  *memory
+	subject checkpoint.Subject
+	memory  *checkpoint.Memory
 	// report redacts and records all texts about the content of the Manifest.
 	report *reporter
 	// verdict is the result of the verification of the sources.
@@ -59,6 +62,12 @@ type external struct {
 	choice choice
 	// observed is the observation of Observe.
 	observed engine.Observation
+	// firstUpdate is set if Update can perform the first install; see settings.IsFirstUpdate.
+	firstUpdate bool
+	// repaired records that a step repaired drift of objects. It is nil if no one needs to know.
+	repaired func(mr *v1alpha1.Manifest, objects int, took time.Duration)
+	// first is set by Observe if the managed reconciler adds the finalizer before Update performs the first install.
+	first bool
 }
 
 // Observe observes what the pass installs. It writes nothing to the target cluster.
@@ -77,22 +86,39 @@ func (e *external) Observe(ctx context.Context, mr *v1alpha1.Manifest) (managed.
 		return managed.ExternalObservation{}, e.choice.report.wait(mr, e.after, err)
 	}
 	o := &e.observed
+	if out, isFirst := e.observeFirst(mr); isFirst {
+		return out, nil
+	}
 	switch {
-	case !o.Exists && !allows(mr, xpv2.ManagementActionCreate):
-		// Otherwise, the managed reconciler would call Update, which would create it.
-		o.Message = "not installed, because spec.managementPolicies does not contain Create"
-		e.conclude(mr, *o, rollback.Pending)
-		return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
-	case o.Installing && !o.UpToDate && !allows(mr, xpv2.ManagementActionUpdate):
-		// A first install takes several steps, which only Create is allowed to perform.
-		e.conclude(mr, *o, rollback.Pending)
-		return managed.ExternalObservation{Diff: e.choice.report.diff(*o)}, nil
 	case o.UpToDate:
 		e.conclude(mr, *o, outcomeOf(o, false))
 	case !isUpdatedNext(mr, o):
 		e.conclude(mr, *o, rollback.Pending)
 	}
 	return managed.ExternalObservation{ResourceExists: o.Exists, ResourceUpToDate: o.UpToDate, Diff: e.choice.report.diff(*o)}, nil
+}
+
+// observeFirst returns the observation of a bundle whose first install needs another call than the managed reconciler would make, or
+// false. The policies can forbid the install, and which of Create and Update performs it.
+func (e *external) observeFirst(mr *v1alpha1.Manifest) (out managed.ExternalObservation, ok bool) {
+	o, update := &e.observed, allows(mr, xpv2.ManagementActionUpdate)
+	switch {
+	case !o.Exists && !allows(mr, xpv2.ManagementActionCreate):
+		// Otherwise, the managed reconciler would call Update, which would create it.
+		o.Message = "not installed, because spec.managementPolicies does not contain Create"
+		e.conclude(mr, *o, rollback.Pending)
+		return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, true
+	case o.Installing && !o.UpToDate && !update:
+		// A first install takes several steps, which only Create is allowed to perform.
+		e.conclude(mr, *o, rollback.Pending)
+		return managed.ExternalObservation{Diff: e.choice.report.diff(*o)}, true
+	case !o.Exists && e.firstUpdate && settings.IsFirstUpdate(mr, e.choice.bundle.Name, true, update):
+		// The managed reconciler writes the name with the finalizer, and then calls Update.
+		meta.SetExternalName(mr, e.choice.bundle.Name)
+		e.first = !meta.FinalizerExists(mr, managed.FinalizerName)
+		return managed.ExternalObservation{ResourceExists: true, Diff: e.choice.report.diff(*o)}, true
+	}
+	return managed.ExternalObservation{}, false
 }
 
 // isUpdatedNext reports whether the managed reconciler calls Update after an observation that is not up to date.
@@ -104,7 +130,7 @@ func isUpdatedNext(mr *v1alpha1.Manifest, o *engine.Observation) bool {
 // has another checkpoint, as after a restart, the decider decides again, and observe observes a different choice too. A pass
 // that fails remembers nothing, so that the next one reads the inventory first.
 func (e *external) observe(ctx context.Context, mr *v1alpha1.Manifest) error {
-	remembered := e.memory.take(e.subject)
+	remembered := e.memory.Take(e.subject)
 	c, err := e.decider.decide(mr, remembered)
 	if err != nil {
 		return err
@@ -112,7 +138,7 @@ func (e *external) observe(ctx context.Context, mr *v1alpha1.Manifest) error {
 	if err := e.observeChoice(ctx, mr, c); err != nil {
 		return err
 	}
-	if found := checkpointIn(&e.observed); !found.equal(remembered) {
+	if found := checkpoint.In(&e.observed); !found.Equal(remembered) {
 		again, err := e.decider.decide(mr, found)
 		switch {
 		case err != nil:
@@ -134,7 +160,7 @@ func (e *external) observe(ctx context.Context, mr *v1alpha1.Manifest) error {
 func (e *external) observeChoice(ctx context.Context, mr *v1alpha1.Manifest, c choice) (err error) {
 	e.choice = c
 	if c.bringsBack() {
-		if e.choice.bundle, err = e.decider.restore(ctx, c.last.restored(mr)); err != nil {
+		if e.choice.bundle, err = e.decider.restore(ctx, c.last.Restored(mr)); err != nil {
 			return errors.Wrap(err, "cannot roll back")
 		}
 	}
@@ -157,11 +183,11 @@ func (e *external) stray(err error) {
 // remember stores what the next pass needs before it observes: the checkpoint, with its snapshot while an upgrade is being
 // watched or rolled back.
 func (e *external) remember(o *engine.Observation) {
-	cp := checkpointIn(o)
+	cp := checkpoint.In(o)
 	if e.choice.decision.Status == nil {
-		cp.data = nil
+		cp.Data = nil
 	}
-	e.memory.set(e.subject, cp)
+	e.memory.Set(e.subject, cp)
 }
 
 // conclude ends a pass: it evaluates the progress of an upgrade, and reports. An upgrade that does not work in time is rolled
@@ -197,10 +223,16 @@ func (e *external) Create(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 // error if only a new kind is still being listed, because another pass follows.
 func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalUpdate, error) {
 	report := e.choice.report
-	r, err := e.engine.Apply(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
-	report.recordApply(mr, r)
-	e.sharer.Changed(r.ChangedCRDs)
+	if e.first {
+		// Observe has recorded no event about the signatures, and the managed reconciler may have lost the condition since.
+		unmark(mr, v1alpha1.TypeVerified)
+		e.report.verification(mr, e.verdict)
+	}
+	r, err := e.apply(ctx, mr)
 	o, oerr := e.engine.Observe(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
+	if err == nil && oerr == nil {
+		o, err, oerr = e.keep(ctx, mr, o)
+	}
 	if oerr != nil {
 		e.conclude(mr, e.observed, rollback.Pending)
 		if quietly(e.after, oerr) != nil {
@@ -210,8 +242,45 @@ func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 	}
 	e.remember(&o)
 	report.recordNotKept(mr, r, o)
-	e.conclude(mr, o, outcomeOf(&o, r.Created+r.Updated > 0))
+	outcome := outcomeOf(&o, r.Created+r.Updated > 0)
+	if err != nil && o.State == engine.Ready && e.choice.lacks(&o) && mr.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue {
+		o.State, o.Works, o.Message = engine.Processing, false, "works, but is not Ready until the data for a rollback is stored"
+	}
+	e.conclude(mr, o, outcome)
 	return managed.ExternalUpdate{}, report.error(flatten(err))
+}
+
+// apply executes a step.
+func (e *external) apply(ctx context.Context, mr *v1alpha1.Manifest) (engine.Result, error) {
+	begin := time.Now()
+	r, err := e.engine.Apply(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
+	e.choice.report.recordApply(mr, r)
+	if n := len(r.Repaired); n > 0 && e.repaired != nil {
+		e.repaired(mr, n, time.Since(begin))
+	}
+	e.sharer.Changed(r.ChangedCRDs)
+	return r, err
+}
+
+// keep keeps a bundle that a step made Ready, so that an upgrade can be rolled back as soon as the status says Ready. The engine keeps
+// only what is Ready before a step, so this takes another step. If no one requested rollbacks before, the installs may do so now.
+func (e *external) keep(ctx context.Context, mr *v1alpha1.Manifest, o engine.Observation) (out engine.Observation, err, oerr error) {
+	if o.State != engine.Ready {
+		return o, nil, nil
+	}
+	if e.choice.decision.Policy == nil && o.Atomic > 0 {
+		c, err := e.decider.decide(mr, checkpoint.State{Atomic: o.Atomic})
+		if err != nil {
+			return o, err, nil
+		}
+		e.choice = c
+	}
+	if !e.choice.lacks(&o) {
+		return o, nil, nil
+	}
+	_, err = e.apply(ctx, mr)
+	o, oerr = e.engine.Observe(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
+	return o, err, oerr
 }
 
 // flatten returns the error of Apply as plain text if the error of a part is a conflict, and unchanged otherwise. The managed

@@ -161,6 +161,34 @@ func TestObserve(t *testing.T) {
 	}
 }
 
+// TestFirstUpdate checks that the external name is set before Update performs the first install, if the policies allow it.
+func TestFirstUpdate(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		mr     *v1alpha1.Manifest
+		want   bool
+	}{
+		"All":     {reason: "Update installs.", mr: named("n", "m"), want: true},
+		"Create":  {reason: "Without the policy Update, Create does.", mr: named("n", "m", withPolicies(xpv2.ManagementActionObserve, xpv2.ManagementActionCreate))},
+		"Started": {reason: "What has a finalizer, but no name, would not be written before Update.", mr: named("n", "m", finalized)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			e := externalOf(&mockEngine{observe: func() (engine.Observation, error) {
+				return engine.Observation{State: engine.Processing}, nil
+			}}, &engine.Bundle{Name: "n.m"}, &recorded{})
+			e.firstUpdate = true
+			o, err := e.Observe(t.Context(), tc.mr)
+			if err != nil || o.ResourceExists != tc.want || o.ResourceUpToDate || (meta.GetExternalName(tc.mr) == "n.m") != tc.want {
+				t.Errorf("\n%s\nObserve(...): want exists %t, got %+v, %v, external name %q", tc.reason, tc.want, o, err, meta.GetExternalName(tc.mr))
+			}
+		})
+	}
+}
+
+// finalized gives a Manifest the finalizer of the managed reconciler.
+func finalized(mr *v1alpha1.Manifest) { mr.Finalizers = []string{managed.FinalizerName} }
+
 func TestCreate(t *testing.T) {
 	again := 0
 	r := &recorded{}

@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/checkpoint"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/redact"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
@@ -32,10 +33,10 @@ func key(namespace, name string) types.NamespacedName {
 func externalOf(e Engine, b *engine.Bundle, record event.Recorder, secrets ...any) *external {
 	report := &reporter{recorder: record, redactor: redact.New(secrets...)}
 	return &external{
-		engine: e, subject: subject{ObjectKey: key("n", "m")}, memory: &memory{}, report: report, choice: choice{bundle: b, report: report}, again: func() {},
+		engine: e, subject: checkpoint.Subject{ObjectKey: key("n", "m")}, memory: &checkpoint.Memory{}, report: report, choice: choice{bundle: b, report: report}, again: func() {},
 		decider: &decider{
 			bundle: b, report: report, now: time.Now,
-			desired: func() (*snapshot, error) { return snapshotOf(named("n", "m"), b, secrets) },
+			desired: func() (*checkpoint.Snapshot, error) { return checkpoint.New(named("n", "m"), b, secrets) },
 			restore: func(_ context.Context, mr *v1alpha1.Manifest) (*engine.Bundle, error) {
 				return (&content{}).bundleOf(mr)
 			},

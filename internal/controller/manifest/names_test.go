@@ -13,6 +13,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/checkpoint"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/naming"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
@@ -64,7 +65,7 @@ func TestExternalNames(t *testing.T) {
 				client:   fake.NewClientBuilder().WithScheme(schemeOf(t)).WithObjects(pc).Build(),
 				usage:    tracker(func() error { return nil }),
 				clusters: &mockClusters{get: func() (cluster.Cluster, error) { return &aCluster{name: "fresh"}, nil }},
-				engine:   &mockEngine{}, record: &recorded{}, requeuer: requeue.New(t.Context().Done()), memory: &memory{}, names: tc.allowed,
+				engine:   &mockEngine{}, record: &recorded{}, requeuer: requeue.New(t.Context().Done()), memory: &checkpoint.Memory{}, names: tc.allowed,
 			}
 			got := want{}
 			e, err := c.Connect(t.Context(), tc.mr)

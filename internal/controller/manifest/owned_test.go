@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/checkpoint"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
@@ -59,37 +60,13 @@ func TestInventoryOfOther(t *testing.T) {
 	}
 }
 
-// TestRemembered checks that a checkpoint is only used for its own Manifest and cluster.
-func TestRemembered(t *testing.T) {
-	of := subject{ObjectKey: key("n", "m"), uid: "1", cluster: "a"}
-	cases := map[string]struct {
-		reason string
-		s      subject
-		want   bool
-	}{
-		"Same":    {reason: "The next pass gets what the last one remembered.", s: of, want: true},
-		"Again":   {reason: "A Manifest that was created again is another one.", s: subject{ObjectKey: of.ObjectKey, uid: "2", cluster: "a"}},
-		"Cluster": {reason: "What was installed in another cluster says nothing.", s: subject{ObjectKey: of.ObjectKey, uid: "1", cluster: "b"}},
-		"Name":    {reason: "Another Manifest shares nothing.", s: subject{ObjectKey: key("n", "x"), uid: "1", cluster: "a"}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			m := &memory{}
-			m.set(of, checkpoint{data: []byte("x")})
-			if got := string(m.take(tc.s).data) == "x"; got != tc.want {
-				t.Errorf("\n%s\ntake(...): want %t, got %t", tc.reason, tc.want, got)
-			}
-		})
-	}
-}
-
 // TestCreatedAgain checks that no state of a Manifest is kept if it was deleted and recreated, and the watch did not deliver
 // the deletion.
 func TestCreatedAgain(t *testing.T) {
 	was, is := named("n", "m", func(m *v1alpha1.Manifest) { m.UID = "1" }), named("n", "m", func(m *v1alpha1.Manifest) { m.UID = "2" })
 	q := priorityqueue.New[reconcile.Request]("again")
 	defer q.ShutDown()
-	w := &watches{priorities: priority.NewTracker(), requeuer: requeue.New(t.Context().Done()), memory: &memory{}, clusters: &mockClusters{}}
+	w := &watches{priorities: priority.NewTracker(), requeuer: requeue.New(t.Context().Done()), memory: &checkpoint.Memory{}, clusters: &mockClusters{}}
 	w.requeuer.Add("id", "c", key("n", "m"))
 	w.own().Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: was, ObjectNew: was}, q)
 	if !w.requeuer.Has(key("n", "m")) {

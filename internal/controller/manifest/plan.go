@@ -13,6 +13,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -62,7 +63,7 @@ func planned(o engine.Observation, p *engine.Plan) engine.Observation {
 	o.State, o.Message = engine.Processing, "plan only, nothing is applied: "+planCounts(p)
 	switch {
 	case len(p.Problems) > 0:
-		o.Message = fmt.Sprintf("%s; problems: %s", o.Message, list(slices.Clone(p.Problems)))
+		o.Message = fmt.Sprintf("%s; problems: %s", o.Message, conditions.List(slices.Clone(p.Problems)))
 	case len(o.Drift) > 0:
 		o.Message += "; " + allDrifts(o.Drift)
 	}

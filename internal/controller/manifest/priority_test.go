@@ -18,6 +18,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/checkpoint"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 )
@@ -116,11 +117,11 @@ func TestForgotten(t *testing.T) {
 	m := named("n", "m", func(*v1alpha1.Manifest) {})
 	q := priorityqueue.New[reconcile.Request]("forgotten")
 	defer q.ShutDown()
-	w := &watches{priorities: priority.NewTracker(), requeuer: requeue.New(t.Context().Done()), memory: &memory{}, clusters: &mockClusters{}}
+	w := &watches{priorities: priority.NewTracker(), requeuer: requeue.New(t.Context().Done()), memory: &checkpoint.Memory{}, clusters: &mockClusters{}}
 	w.priorities.StartRollout(client.ObjectKeyFromObject(m))
-	w.memory.set(subject{ObjectKey: client.ObjectKeyFromObject(m)}, checkpoint{atomic: time.Minute})
+	w.memory.Set(checkpoint.Subject{ObjectKey: client.ObjectKeyFromObject(m)}, checkpoint.State{Atomic: time.Minute})
 	w.own().Delete(t.Context(), ctrlevent.DeleteEvent{Object: m}, q)
-	if w.priorities.IsRollingOut(client.ObjectKeyFromObject(m)) || w.memory.take(subject{ObjectKey: client.ObjectKeyFromObject(m)}).atomic != 0 {
+	if w.priorities.IsRollingOut(client.ObjectKeyFromObject(m)) || w.memory.Take(checkpoint.Subject{ObjectKey: client.ObjectKeyFromObject(m)}).Atomic != 0 {
 		t.Error("a Manifest that is gone must not roll, nor be remembered")
 	}
 }
@@ -131,14 +132,14 @@ func TestForgottenBehindAPass(t *testing.T) {
 	nn := client.ObjectKeyFromObject(m)
 	q := priorityqueue.New[reconcile.Request]("forgotten")
 	defer q.ShutDown()
-	w := &watches{priorities: priority.NewTracker(), requeuer: requeue.New(t.Context().Done()), memory: &memory{}, clusters: &mockClusters{}}
+	w := &watches{priorities: priority.NewTracker(), requeuer: requeue.New(t.Context().Done()), memory: &checkpoint.Memory{}, clusters: &mockClusters{}}
 	first := true
 	r := w.forgetting(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 		if first {
 			first = false
 			w.own().Delete(ctx, ctrlevent.DeleteEvent{Object: m}, q)
 			w.requeuer.Add("id", "c", nn)
-			w.memory.set(subject{ObjectKey: nn}, checkpoint{atomic: time.Minute})
+			w.memory.Set(checkpoint.Subject{ObjectKey: nn}, checkpoint.State{Atomic: time.Minute})
 		}
 		return reconcile.Result{}, nil
 	}))
@@ -147,7 +148,7 @@ func TestForgottenBehindAPass(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if w.requeuer.Has(nn) || w.memory.take(subject{ObjectKey: nn}).atomic != 0 {
+	if w.requeuer.Has(nn) || w.memory.Take(checkpoint.Subject{ObjectKey: nn}).Atomic != 0 {
 		t.Error("a Manifest that is gone must not be remembered")
 	}
 	if _, left := w.gone.Load(nn); left {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/checkpoint"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -128,8 +129,8 @@ func TestNothingIsShown(t *testing.T) {
 			return "", err
 		}},
 	}
-	last := &snapshot{Format: snapshotFormat}
-	if err := last.seal(); err != nil {
+	last, err := checkpoint.New(named("n", "m"), &engine.Bundle{}, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
 	for name, tc := range cases {
@@ -142,7 +143,7 @@ func TestNothingIsShown(t *testing.T) {
 				m := &mockEngine{
 					observe: func() (engine.Observation, error) {
 						return filled(func(o *engine.Observation) {
-							o.State, o.Exists, o.Checkpoint = state, true, last.data
+							o.State, o.Exists, o.Checkpoint = state, true, last.Data
 							o.Tests[0].State, o.UpToDate = state, state == engine.Error
 						}), failure
 					},
@@ -193,12 +194,12 @@ func TestSnapshotIsRedacted(t *testing.T) {
 	if err := l.pass(1); err != nil {
 		t.Fatal(err)
 	}
-	s := readSnapshot(l.eng.good)
+	s := checkpoint.Read(l.eng.good)
 	s.Secrets = []any{hunter}
-	if err := s.seal(); err != nil {
+	if err := s.Seal(); err != nil {
 		t.Fatal(err)
 	}
-	l.eng.good, l.eng.message = s.data, "log: "+hunter
+	l.eng.good, l.eng.message = s.Data, "log: "+hunter
 	if err := l.pass(2); err != nil || l.eng.applied != "1.0.0" {
 		t.Fatalf("%v, %s", err, l.eng.applied)
 	}

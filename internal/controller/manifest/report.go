@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/checkpoint"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/ready"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/rollback"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/redact"
@@ -253,7 +254,7 @@ func (r *reporter) rollback(mr *v1alpha1.Manifest, st *v1alpha1.RollbackStatus) 
 // broughtBack returns the observation of a checkpoint that was rolled back to. Its state is Warning at best, because the
 // checkpoint is not the desired content.
 func broughtBack(mr *v1alpha1.Manifest, st *v1alpha1.RollbackStatus, o engine.Observation) engine.Observation {
-	text := rollback.Text(st, versionOf(&mr.Spec.ForProvider))
+	text := rollback.Text(st, checkpoint.VersionOf(&mr.Spec.ForProvider))
 	switch {
 	case o.State == engine.Ready && o.UpToDate:
 		o.Message = text

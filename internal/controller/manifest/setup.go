@@ -12,7 +12,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
 	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -21,13 +20,14 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/access"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/checkpoint"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/history"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/naming"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/share"
@@ -69,7 +69,7 @@ type Options struct {
 // cluster, and when a cluster becomes usable.
 func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer, error) {
 	name := managed.ControllerName(v1alpha1.ManifestGroupKind)
-	requeuer, memory := requeue.New(ctx.Done(), requeue.WithReady(requeue.ReadyIn(ctx, mgr.GetClient()))), &memory{}
+	requeuer, memory := requeue.New(ctx.Done(), requeue.WithReady(requeue.ReadyIn(ctx, mgr.GetClient()))), &checkpoint.Memory{}
 	shares, sessions := share.New(o.MaxConcurrentReconciles, requeuer.Queue, share.ResponseTimes(o.Clusters.Last)), &access.Sessions{}
 	record := settings.Recorder(mgr, name)
 	if err := config.Index(ctx, mgr.GetFieldIndexer()); err != nil {
@@ -79,8 +79,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer,
 		return nil, err
 	}
 	r := managed.NewReconciler(mgr, resource.ManagedKind(v1alpha1.ManifestGroupVersionKind), reconcilerOptions(o, &connector{
-		client:   mgr.GetClient(),
-		usage:    resource.NewProviderConfigUsageTracker(mgr.GetClient(), &v1alpha1.ProviderConfigUsage{}),
+		client: mgr.GetClient(),
+		usage: &config.UsageTracker{
+			ModernTracker: resource.NewProviderConfigUsageTracker(mgr.GetClient(), &v1alpha1.ProviderConfigUsage{}), Client: mgr.GetClient(),
+		},
 		spaces:   o.Namespaces,
 		secrets:  o.Secrets,
 		clouds:   o.Access,
@@ -96,17 +98,17 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer,
 		requeuer: requeuer,
 		memory:   memory,
 		sessions: sessions,
+		// A change log distinguishes creations from updates.
+		firstUpdate: o.ChangeLogOptions == nil,
+		repaired:    history.RecordRepairs(o.Logger.WithValues("controller", "history")),
 	}, shares, record, name)...)
 	w := &watches{
 		client: mgr.GetClient(), requeuer: requeuer, shares: shares, memory: memory, sessions: sessions, clusters: o.Clusters, priorities: o.Priorities,
 	}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
-		WithOptions(ctrlcontroller.Options{
-			MaxConcurrentReconciles: o.MaxConcurrentReconciles,
-			RateLimiter:             ratelimiter.NewController(),
-		}).
-		Watches(&v1alpha1.Manifest{}, w.own(), builder.WithPredicates(resource.DesiredStateChanged())).
+		WithOptions(o.Controller()).
+		Watches(&v1alpha1.Manifest{}, w.own(), builder.WithPredicates(predicate.Not(priority.FirstWrite()), resource.DesiredStateChanged())).
 		Watches(&v1alpha1.ProviderConfig{}, priority.LowHandler(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.ClusterProviderConfig{}, priority.LowHandler(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesMetadata(&corev1.Secret{}, priority.LowHandler(w.ofSecret), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
@@ -134,7 +136,7 @@ type watches struct {
 	client     client.Reader
 	requeuer   *requeue.Requeuer
 	shares     *share.Shares
-	memory     *memory
+	memory     *checkpoint.Memory
 	sessions   *access.Sessions
 	clusters   Clusters
 	priorities *priority.Tracker
@@ -175,7 +177,7 @@ func (w *watches) own() handler.EventHandler {
 func (w *watches) forget(nn types.NamespacedName) {
 	w.requeuer.Remove(nn)
 	w.shares.Forget(nn)
-	w.memory.forget(nn)
+	w.memory.Forget(nn)
 	w.sessions.Forget(nn)
 	w.clusters.Forget(nn.String())
 	w.priorities.EndRollout(nn)

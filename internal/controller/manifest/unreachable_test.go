@@ -23,6 +23,7 @@ import (
 	runtimefake "github.com/crossplane/crossplane-runtime/v2/pkg/resource/fake"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/checkpoint"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/share"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
@@ -40,7 +41,7 @@ func reconcilerOf(tb testing.TB, c client.Client, ready func() error, poll time.
 			get:  func() (cluster.Cluster, error) { return &unready{err: ready()}, nil },
 			last: func() (cluster.Cluster, bool) { return nil, false },
 		},
-		engine: &mockEngine{}, record: &recorded{}, requeuer: requeue.New(tb.Context().Done()), memory: &memory{},
+		engine: &mockEngine{}, record: &recorded{}, requeuer: requeue.New(tb.Context().Done()), memory: &checkpoint.Memory{},
 	}
 	o := Options{Options: settings.Options{Timeout: time.Minute}}
 	o.PollInterval, o.Logger, o.Features = poll, logging.NewNopLogger(), &feature.Flags{}

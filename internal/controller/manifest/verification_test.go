@@ -22,6 +22,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/checkpoint"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
@@ -207,7 +208,7 @@ func TestConnectEnforced(t *testing.T) {
 		usage:    tracker(func() error { return nil }),
 		clusters: &mockClusters{get: func() (cluster.Cluster, error) { return &aCluster{}, nil }},
 		verifier: verifierFn(func() error { asked++; return &ocm.VerificationError{Reason: "no signature"} }),
-		engine:   &mockEngine{}, record: &recorded{}, requeuer: requeue.New(t.Context().Done()), memory: &memory{},
+		engine:   &mockEngine{}, record: &recorded{}, requeuer: requeue.New(t.Context().Done()), memory: &checkpoint.Memory{},
 	}
 	mr := named("n", "m", uses("c"), installed)
 	if e, err := c.Connect(t.Context(), mr); err == nil || e != nil {
@@ -234,7 +235,7 @@ func TestObserveReportsVerdict(t *testing.T) {
 		engine: &mockEngine{observe: func() (engine.Observation, error) {
 			return engine.Observation{Exists: true, UpToDate: true, State: engine.Ready}, nil
 		}},
-		record: &recorded{}, requeuer: requeue.New(t.Context().Done()), memory: &memory{},
+		record: &recorded{}, requeuer: requeue.New(t.Context().Done()), memory: &checkpoint.Memory{},
 	}
 	mr := named("n", "m", uses("c"))
 	e, err := c.Connect(t.Context(), mr)

@@ -15,6 +15,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/checkpoint"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
@@ -84,7 +85,7 @@ func TestUnreachableIsQuiet(t *testing.T) {
 					get:  func() (cluster.Cluster, error) { return &unready{err: tc.err}, nil },
 					last: func() (cluster.Cluster, bool) { return nil, false },
 				},
-				engine: &mockEngine{}, record: &recorded{}, requeuer: requeue.New(t.Context().Done()), memory: &memory{},
+				engine: &mockEngine{}, record: &recorded{}, requeuer: requeue.New(t.Context().Done()), memory: &checkpoint.Memory{},
 			}
 			e, err := c.Connect(t.Context(), tc.mr)
 			if err != nil {

@@ -11,11 +11,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
@@ -148,6 +150,41 @@ func TestIsEdit(t *testing.T) {
 			tc.change(is)
 			if got := IsEdit(was, is); got != tc.want {
 				t.Errorf("\n%s\nTouched(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestFirstWrite checks that the first write of a pass causes no other pass, unless it contains a change by a user.
+func TestFirstWrite(t *testing.T) {
+	own := func(mr *v1alpha1.Manifest) {
+		mr.Finalizers = []string{managed.FinalizerName}
+		meta.SetExternalName(mr, "n.m")
+	}
+	cases := map[string]struct {
+		reason string
+		change func(mr *v1alpha1.Manifest)
+		want   bool
+	}{
+		"Own":    {"The pass that wrote it continues.", own, true},
+		"Name":   {"A user set the name.", func(mr *v1alpha1.Manifest) { meta.SetExternalName(mr, "n.m") }, false},
+		"Status": {"A status is not a first write.", func(*v1alpha1.Manifest) {}, false},
+		"Edit": {"A user changed the spec before.", func(mr *v1alpha1.Manifest) {
+			own(mr)
+			mr.Generation++
+		}, false},
+		"Annotation": {"A user set an annotation before.", func(mr *v1alpha1.Manifest) {
+			own(mr)
+			meta.AddAnnotations(mr, map[string]string{v1alpha1.AnnotationTest: "x"})
+		}, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			was := &v1alpha1.Manifest{}
+			is := was.DeepCopy()
+			tc.change(is)
+			if got := FirstWrite().Update(event.UpdateEvent{ObjectOld: was, ObjectNew: is}); got != tc.want {
+				t.Errorf("\n%s\nUpdate(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}

@@ -6,10 +6,16 @@ import (
 	"testing"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
 func TestReconciler(t *testing.T) {
@@ -41,5 +47,55 @@ func TestSpread(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestIsFirstUpdate(t *testing.T) {
+	cases := map[string]struct {
+		reason         string
+		finalizer      bool
+		name           string
+		create, update bool
+		want           bool
+	}{
+		"New":      {reason: "The finalizer and the name are written together.", create: true, update: true, want: true},
+		"Again":    {reason: "A second attempt has both.", finalizer: true, name: "x", create: true, update: true, want: true},
+		"Unnamed":  {reason: "With the finalizer only, the name would not be written.", finalizer: true, create: true, update: true},
+		"Renamed":  {reason: "Nor would another name.", finalizer: true, name: "y", create: true, update: true},
+		"NoUpdate": {reason: "Update may be forbidden.", create: true},
+		"NoCreate": {reason: "Create may be forbidden.", update: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			mr := &v1alpha1.Manifest{}
+			if tc.finalizer {
+				mr.Finalizers = []string{managed.FinalizerName}
+			}
+			if tc.name != "" {
+				meta.SetExternalName(mr, tc.name)
+			}
+			if got := IsFirstUpdate(mr, "x", tc.create, tc.update); got != tc.want {
+				t.Errorf("\n%s\nIsFirstUpdate(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestController checks that the queue of a controller measures waits if someone needs to know.
+func TestController(t *testing.T) {
+	if (&Options{}).Controller().NewQueue != nil {
+		t.Error("Controller(): want the default queue")
+	}
+	got := 0
+	o := (&Options{Queued: func(controller, priority string, _ time.Duration) {
+		if controller == "c" && priority == "High" {
+			got++
+		}
+	}}).Controller()
+	q := o.NewQueue("c", o.RateLimiter)
+	defer q.ShutDown()
+	q.Add(reconcile.Request{})
+	if _, _ = q.Get(); got != 1 {
+		t.Errorf("Controller(): want 1 measured wait, got %d", got)
 	}
 }

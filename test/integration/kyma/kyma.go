@@ -48,8 +48,8 @@ var _ = Describe("A Kyma", func() {
 				{Name: two.Name, Version: "2.0.0", Channel: "regular", State: v1alpha1.StateReady, Reason: "Available", Manifest: two.Manifest("kyma")},
 			},
 		}))
-		Eventually(s.KymaEvents).WithContext(ctx).WithArguments("kyma").Should(ContainElements(
-			BeEvent("Normal ModuleEnabled", one.Name, "1.0.0"), BeEvent("Normal ModuleEnabled", two.Name, "2.0.0")))
+		Eventually(s.KymaEvents).WithContext(ctx).WithArguments("kyma").Should(ContainElement(
+			BeEvent("Normal ModuleEnabled", one.Name, "1.0.0", two.Name, "2.0.0")))
 
 		By("checking the labels and owners of the Manifests")
 		manifest := Must(s.Get(ctx, one.Manifest("kyma")))

@@ -147,7 +147,7 @@ var _ = Describe("A provider whose Kymas are all Ready", func() {
 			}
 			return out, err
 		}
-		want := map[string]int{"ModuleEnabled": 2, "ModuleUpgraded": 1, "DowngradeBlocked": 1, "ModuleFailed": 1, "ModuleRemoved": 1}
+		want := map[string]int{"ModuleEnabled": 1, "ModuleUpgraded": 1, "DowngradeBlocked": 1, "ModuleFailed": 1, "ModuleRemoved": 1}
 		Eventually(count).WithContext(ctx).Should(Equal(want))
 		Consistently(count).WithContext(ctx).Should(Equal(want))
 	})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package manifest
+package checkpoint
 
 import (
 	"compress/gzip"
@@ -18,29 +18,29 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// snapshotFormat changes when older snapshots can no longer be read. snapshotLimit bounds an unpacked snapshot, in bytes.
+// format changes when older snapshots can no longer be read. limit bounds an unpacked snapshot, in bytes.
 const (
-	snapshotFormat = 1
-	snapshotLimit  = 8 << 20
+	format = 1
+	limit  = 8 << 20
 )
 
-// A snapshot contains all data that the bundle of a Manifest is built from: its parameters, in which values replace the
+// A Snapshot contains all data that the bundle of a Manifest is built from: its parameters, in which values replace the
 // references to values. It contains values of Secrets, so it is stored only in the target cluster.
-type snapshot struct {
+type Snapshot struct {
 	Format     int                         `json:"format"`
 	Parameters v1alpha1.ManifestParameters `json:"parameters"`
 	// Secrets lists the values that come from Secrets. Texts about the snapshot must not show them.
 	Secrets []any `json:"hidden,omitempty"`
 
-	// digest identifies the content, and data is its stored form.
-	digest string
-	data   []byte
+	// Digest identifies the content, and Data is its stored form.
+	Digest string `json:"-"`
+	Data   []byte `json:"-"`
 }
 
-// snapshotOf returns the snapshot of a Manifest and of the bundle that was built from it. It omits the parameters that say
+// New returns the snapshot of a Manifest and of the bundle that was built from it. It omits the parameters that say
 // how to install, which always come from the current Manifest.
-func snapshotOf(mr *v1alpha1.Manifest, bundle *manifest.Bundle, secrets []any) (*snapshot, error) {
-	s := &snapshot{Format: snapshotFormat, Secrets: secrets}
+func New(mr *v1alpha1.Manifest, bundle *manifest.Bundle, secrets []any) (*Snapshot, error) {
+	s := &Snapshot{Format: format, Secrets: secrets}
 	mr.Spec.ForProvider.DeepCopyInto(&s.Parameters)
 	p := &s.Parameters
 	p.Drift, p.Mode, p.ImmutableFields, p.Rollback, p.Adoption, p.Allowed, p.Impersonate = "", "", "", nil, "", nil, nil
@@ -56,11 +56,11 @@ func snapshotOf(mr *v1alpha1.Manifest, bundle *manifest.Bundle, secrets []any) (
 		}
 		in.Values = &runtime.RawExtension{Raw: b}
 	}
-	return s, s.seal()
+	return s, s.Seal()
 }
 
-// seal encodes a snapshot. Equal snapshots result in equal bytes.
-func (s *snapshot) seal() error {
+// Seal encodes a snapshot and sets its digest. Equal snapshots result in equal bytes.
+func (s *Snapshot) Seal() error {
 	b, err := json.Marshal(s)
 	if err != nil {
 		return errors.Wrap(err, "cannot encode the snapshot")
@@ -73,35 +73,35 @@ func (s *snapshot) seal() error {
 	if b, err = json.Marshal(v); err != nil {
 		return errors.Wrap(err, "cannot encode the snapshot")
 	}
-	if s.data, err = compress.Gzip(b, gzip.DefaultCompression); err != nil {
+	if s.Data, err = compress.Gzip(b, gzip.DefaultCompression); err != nil {
 		return errors.Wrap(err, "cannot compress the snapshot")
 	}
 	sum := sha256.Sum256(b)
-	s.digest = hex.EncodeToString(sum[:8])
+	s.Digest = hex.EncodeToString(sum[:8])
 	return nil
 }
 
-// readSnapshot reads a stored snapshot. It returns nil if the snapshot cannot be used. Do not trust the content: everyone who
+// Read reads a stored snapshot. It returns nil if the snapshot cannot be used. Do not trust the content: everyone who
 // can write Secrets in the target cluster may have changed it.
-func readSnapshot(data []byte) *snapshot {
+func Read(data []byte) *Snapshot {
 	if len(data) == 0 {
 		return nil
 	}
-	b, err := compress.Gunzip(data, snapshotLimit)
+	b, err := compress.Gunzip(data, limit)
 	if err != nil {
 		return nil
 	}
-	s := &snapshot{}
-	if err := json.Unmarshal(b, s); err != nil || s.Format != snapshotFormat {
+	s := &Snapshot{}
+	if err := json.Unmarshal(b, s); err != nil || s.Format != format {
 		return nil
 	}
 	sum := sha256.Sum256(b)
-	s.digest, s.data = hex.EncodeToString(sum[:8]), data
+	s.Digest, s.Data = hex.EncodeToString(sum[:8]), data
 	return s
 }
 
-// restored returns a Manifest that installs the content of the snapshot, in the way that the current Manifest specifies.
-func (s *snapshot) restored(mr *v1alpha1.Manifest) *v1alpha1.Manifest {
+// Restored returns a Manifest that installs the content of the snapshot, in the way that the current Manifest specifies.
+func (s *Snapshot) Restored(mr *v1alpha1.Manifest) *v1alpha1.Manifest {
 	out := mr.DeepCopy()
 	live := mr.Spec.ForProvider
 	s.Parameters.DeepCopyInto(&out.Spec.ForProvider)
@@ -111,12 +111,13 @@ func (s *snapshot) restored(mr *v1alpha1.Manifest) *v1alpha1.Manifest {
 	return out
 }
 
-// version returns the version that the parameters of a snapshot name, or an empty string.
-func (s *snapshot) version() string {
-	return versionOf(&s.Parameters)
+// Version returns the version that the parameters of a snapshot name, or an empty string.
+func (s *Snapshot) Version() string {
+	return VersionOf(&s.Parameters)
 }
 
-func versionOf(p *v1alpha1.ManifestParameters) string {
+// VersionOf returns the version that parameters name, or that of their first install, or an empty string.
+func VersionOf(p *v1alpha1.ManifestParameters) string {
 	if p.Version == "" && len(p.Installs) > 0 {
 		return p.Installs[0].Source.Version
 	}

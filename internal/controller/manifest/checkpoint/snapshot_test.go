@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package checkpoint
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+func TestSnapshot(t *testing.T) {
+	mr := &v1alpha1.Manifest{}
+	mr.Spec.ForProvider = v1alpha1.ManifestParameters{
+		Version: "1", Drift: v1alpha1.DriftPolicyReport, Mode: v1alpha1.ModePlan, ImmutableFields: v1alpha1.ImmutableFieldsPolicyRecreate, Adoption: v1alpha1.AdoptionPolicyAdopt, Rollback: &v1alpha1.Rollback{},
+		Resource: &runtime.RawExtension{Raw: []byte(`{"b":9007199254740993,"a":1}`)},
+		Installs: []v1alpha1.Install{{Name: "a", ValuesFrom: []v1alpha1.ValuesReference{{Kind: "Secret", Name: "s"}}}},
+	}
+	bundle := &manifest.Bundle{Installs: []manifest.Install{{Values: map[string]any{"password": "secret"}}}}
+	one, err := New(mr, bundle, []any{"secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mr.Spec.ForProvider.Resource.Raw = []byte(`{"a":1,"b":9007199254740993}`)
+	two, err := New(mr, bundle, []any{"secret"})
+	if err != nil || one.Digest != two.Digest || !cmp.Equal(one.Data, two.Data) {
+		t.Errorf("New(...): equal contents have equal snapshots: %v", err)
+	}
+	read := Read(one.Data)
+	if read == nil || read.Digest != one.Digest || cmp.Diff([]any{"secret"}, read.Secrets) != "" {
+		t.Fatalf("Read(...): %+v", read)
+	}
+	if q := read.Parameters; q.Drift != "" || q.Mode != "" || q.ImmutableFields != "" || q.Adoption != "" || q.Rollback != nil {
+		t.Errorf("New(...): how to install is not part of it: %+v", q)
+	}
+	p := read.Restored(mr).Spec.ForProvider
+	if string(p.Installs[0].Values.Raw) != `{"password":"secret"}` || p.Installs[0].ValuesFrom != nil || p.Adoption != v1alpha1.AdoptionPolicyAdopt || p.Drift != v1alpha1.DriftPolicyReport ||
+		p.Mode != v1alpha1.ModePlan || p.ImmutableFields != v1alpha1.ImmutableFieldsPolicyRecreate {
+		t.Errorf("Restored(...): %+v", p)
+	}
+	bundle.Installs[0].Values["password"] = "other"
+	if other, err := New(mr, bundle, nil); err != nil || other.Digest == one.Digest {
+		t.Errorf("New(...): another value is another snapshot: %v", err)
+	}
+	for _, bad := range [][]byte{nil, []byte("x"), one.Data[:20]} {
+		if Read(bad) != nil {
+			t.Errorf("Read(%q): what cannot be read is none", bad)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	s := &Snapshot{Format: format}
+	if err := s.Seal(); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(s.Data)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 64 << 20, PerByte: 16 << 10}, len(data))()
+		if s := Read(data); s != nil {
+			s.Restored(&v1alpha1.Manifest{})
+		}
+	})
+}
