@@ -158,6 +158,7 @@ func testLayers() []layer {
 // and the commands.
 func commandLayers() []layer {
 	return []layer{
+		{path: "internal/cli/helptest", level: 60},
 		{path: "internal/cli/command", level: 61},
 		{path: "internal/cli/lookup", level: 62},
 		{path: "internal/cli/argument", level: 62},
