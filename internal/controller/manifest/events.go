@@ -113,7 +113,7 @@ func (r *reporter) recordStays(
 		r.note(mr, reasonKept, "Kept CRDs that other Manifests use: "+list(linesOf(used)))
 	}
 	if len(left) > 0 {
-		r.warn(mr, reasonLeft, "Left objects in the cluster, because they are not what the module installed: "+list(linesOf(left)))
+		r.warn(mr, reasonLeft, "Left objects in the cluster that were replaced or now belong to another owner: "+list(linesOf(left)))
 	}
 }
 
@@ -127,7 +127,7 @@ func (r *reporter) recordDrift(mr *v1alpha1.Manifest, policy engine.DriftPolicy,
 		return
 	}
 	at.Drift = now
-	r.warn(mr, reasonDriftDetected, "Found drift, which is not repaired because spec.forProvider.drift is Report: "+r.text(drifts(drift)))
+	r.warn(mr, reasonDriftDetected, "Drift detected, but not repaired (spec.forProvider.drift is Report): "+r.text(drifts(drift)))
 }
 
 // recordRepair records repaired drift as an event and in the status, and the fields that are left to other field managers.
