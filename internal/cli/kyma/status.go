@@ -48,7 +48,7 @@ func NewStatus(e *command.Environment) *cobra.Command {
 		Example: "  kymactl status cluster-a -n team-a\n" +
 			"  kymactl status --all\n" +
 			"  kymactl status --exit-code --quiet -o jsonpath='{.message}'",
-		Args: cobra.MaximumNArgs(1),
+		Args: command.Args(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := takeKyma(&s.kyma, args); err != nil {
 				return err

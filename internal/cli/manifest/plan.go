@@ -58,7 +58,7 @@ func NewPlan(e *command.Environment) *cobra.Command {
 			"  kymactl plan -f web.yaml\n" +
 			"  kymactl plan -f web.yaml --apply\n" +
 			"  kymactl plan kyma/cluster-a --exit-code --quiet -o json",
-		Args: cobra.MaximumNArgs(1),
+		Args: command.Args(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				p.argument = args[0]

@@ -76,7 +76,7 @@ func Command(e *command.Environment) *cobra.Command {
 			"  kymactl module create --dry-run --output-format json | jq -r .digest\n" +
 			"  kymactl module create --key release.key -o greeter.tar\n" +
 			"  kymactl module create --from registry.example.org/team/image:1.0 -f module.yaml -o greeter.tar",
-		Args: cobra.MaximumNArgs(1),
+		Args: command.Args(0, 1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},

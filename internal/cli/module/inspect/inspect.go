@@ -36,7 +36,7 @@ func Command(e *command.Environment) *cobra.Command {
 		Example: "  kymactl module inspect registry.example.org/modules//example.org/module/greeter:1.0.0\n" +
 			"  kymactl module inspect ./greeter.tar -o jsonpath='{.images}'\n" +
 			"  kymactl module inspect ./greeter.tar --show-objects",
-		Args: cobra.ExactArgs(1),
+		Args: command.Args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), e, args[0])
 		},
