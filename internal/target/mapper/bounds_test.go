@@ -89,7 +89,7 @@ func TestManyLessons(t *testing.T) {
 	m := New(s.get, Builtin())
 	before := heaptest.Bytes()
 	for i := range 1000 {
-		m.Learn(schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: fmt.Sprint(strings.Repeat("x", 10_000), i)}, cluster.Mapping{Resource: "xs"})
+		m.AddMapping(schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: fmt.Sprint(strings.Repeat("x", 10_000), i)}, cluster.Mapping{Resource: "xs"})
 	}
 	if kept := heaptest.Bytes() - before; kept > 6<<20 {
 		t.Errorf("want at most 6 MiB kept, got %d bytes", kept)
