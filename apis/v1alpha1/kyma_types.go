@@ -177,17 +177,40 @@ type ModuleCounts struct {
 	Total int32 `json:"total"`
 }
 
+// StalledStatus describes why a resource cannot become Ready until you change something.
+type StalledStatus struct {
+	// reason is the machine-readable reason of the Stalled condition.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason"`
+
+	// message is the message of the Stalled condition. It names the first module that is stalled.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+}
+
 // KymaObservation is the observed state of the modules of a Kyma.
 type KymaObservation struct {
 	// state summarizes the states of all modules.
 	// +optional
 	State State `json:"state,omitempty"`
 
+	// reason is a machine-readable reason for the state. It equals the reason of the Ready condition.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason,omitempty"`
+
 	// message explains why the Kyma is not Ready. It names the module to check first and equals the message of the Ready
 	// condition.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
+
+	// stalled is set while the Stalled condition is True: the Kyma cannot become Ready until you change something. Compositions
+	// can patch this field into a composite resource, because they cannot select a condition by its type.
+	// +optional
+	Stalled *StalledStatus `json:"stalled,omitempty"`
 
 	// activeChannel is the last channel in which all modules were Ready.
 	// +optional

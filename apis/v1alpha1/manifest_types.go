@@ -80,7 +80,7 @@ type ValuesReference struct {
 	Key string `json:"key,omitempty"`
 
 	// targetPath is the path of a single value to set, such as database.password. The content becomes a string at that path.
-	// Escape a dot in a name as \.
+	// To include a dot in a name, write \. (backslash, dot).
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=250
@@ -150,8 +150,9 @@ type Rollback struct {
 	// +kubebuilder:default=Failed
 	Trigger RollbackTrigger `json:"trigger,omitempty"`
 
-	// after is how long an upgrade must remain in this state without interruption before it is rolled back, such as 90s, 10m or
-	// 1h30m. The time is measured from the start of the upgrade. A newer desired version ends the rollback.
+	// after is how long after its start an upgrade in this state is rolled back, such as 90s, 10m or 1h30m. With trigger Failed,
+	// the time starts again whenever the upgrade recovers from state Error. An upgrade that becomes Ready is no longer rolled
+	// back. A newer desired version ends the rollback.
 	// +optional
 	// +kubebuilder:default="10m"
 	// +kubebuilder:validation:Type=string

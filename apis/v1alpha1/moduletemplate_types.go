@@ -61,9 +61,9 @@ type Component struct {
 // ModuleAllowed restricts what Kymas may set for a module, and which objects the module may contain.
 type ModuleAllowed struct {
 	// values lists the paths of the values that a Kyma may set, such as replicas, resources.limits.* or podLabels. A path
-	// includes everything below it, and * matches any single name. Escape a dot in a name as \. If not set, a Kyma may set all
-	// values, or none if target is control-plane. An empty list allows no values. References in valuesFrom are allowed if
-	// targetPath is an allowed path, but never if target is control-plane.
+	// includes everything below it, and * matches any single name. To include a dot in a name, write \. (backslash, dot). If
+	// not set, a Kyma may set all values, or none if target is control-plane. An empty list allows no values. References in
+	// valuesFrom are allowed if targetPath is an allowed path, but never if target is control-plane.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=128
@@ -100,7 +100,7 @@ type Confinement struct {
 	// clusterAdmin specifies whether the module may contain objects that grant cluster-wide administrative permissions. If
 	// false, these are rejected: ClusterRoles that grant all permissions, the verbs escalate, bind or impersonate, or access to
 	// all Secrets, or that are aggregated; bindings to built-in roles or to groups of all users; webhooks, admission policies
-	// and APIServices; packages of Crossplane; kinds with which Crossplane or the provider installs something, such as
+	// and APIServices; packages of Crossplane; kinds that make Crossplane or the provider install objects, such as
 	// Composition, Kyma and Manifest, unless kinds lists them by name; and everything in kube-system, unless namespaces lists
 	// it. See docs/api/moduletemplate.md for the full list.
 	// +optional

@@ -38,12 +38,12 @@ func Run(ctx context.Context, e *command.Environment, args []string) command.Exi
 			return run(cmd, args)
 		}
 	})
-	err := root.ExecuteContext(ctx)
+	c, err := root.ExecuteContextC(ctx)
 	if err != nil && !started {
 		// Cobra rejects unknown commands and flags, and wrong numbers of arguments, before it runs a command.
 		err = command.WithCode(command.ExitUsage, err)
 	}
-	return report(ctx, e, err)
+	return report(ctx, e, c, err)
 }
 
 // each calls do for c, unless it only groups other commands, and for each command below c.
@@ -68,8 +68,8 @@ func limit(ctx context.Context, e *command.Environment) (context.Context, contex
 	return limited, cancel, nil
 }
 
-// report prints the error of a command, if any, and returns its exit code.
-func report(ctx context.Context, e *command.Environment, err error) command.ExitCode {
+// report prints the error of a command, if any, and returns its exit code. For a usage error, it names the help of the command.
+func report(ctx context.Context, e *command.Environment, c *cobra.Command, err error) command.ExitCode {
 	code := command.CodeOf(err)
 	switch {
 	case code == command.ExitOK:
@@ -83,7 +83,7 @@ func report(ctx context.Context, e *command.Environment, err error) command.Exit
 		e.Failf("%s", line(err))
 	}
 	if code == command.ExitUsage {
-		e.Sayf("See 'kymactl --help' and 'kymactl COMMAND --help'.")
+		e.Sayf("See '%s --help'.", c.CommandPath())
 	}
 	return code
 }

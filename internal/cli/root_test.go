@@ -71,7 +71,7 @@ func TestRun(t *testing.T) {
 		"MissingArgument": {
 			reason: "A missing argument is wrong usage.",
 			args:   []string{"module", "inspect"},
-			want:   want{Code: command.ExitUsage, Err: "Error: accepts 1 arg(s), received 0"},
+			want:   want{Code: command.ExitUsage, Err: "Error: expected 1 argument (MODULE), got none"},
 		},
 		"NegativeTimeout": {
 			reason: "A negative timeout is wrong usage.",
@@ -81,7 +81,7 @@ func TestRun(t *testing.T) {
 		"Underscores": {
 			reason: "As in kubectl, flags can have underscores.",
 			args:   []string{"module", "inspect", "--plain_http"},
-			want:   want{Code: command.ExitUsage, Err: "Error: accepts 1 arg(s), received 0"},
+			want:   want{Code: command.ExitUsage, Err: "Error: expected 1 argument (MODULE), got none"},
 		},
 	}
 	for name, tc := range cases {
@@ -132,7 +132,7 @@ func TestRunEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out, err bytes.Buffer
-	code := report(ctx, &command.Environment{Out: &out, Err: &err}, ctx.Err())
+	code := report(ctx, &command.Environment{Out: &out, Err: &err}, &cobra.Command{}, ctx.Err())
 	if code != command.ExitFailure || !strings.Contains(err.String(), "interrupted") {
 		t.Errorf("an interrupted command exits with %d and says %q", code, err.String())
 	}

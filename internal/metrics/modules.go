@@ -32,7 +32,8 @@ func newModules(f promauto.Factory) *modules {
 	return &modules{
 		vector: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "provider_kyma_modules",
-			Help: "Number of modules in clusters, by module, version, channel and state. Above 2,000 combinations, further ones are counted as other.",
+			Help: "Number of modules in clusters, by module, version, channel and state. " +
+				"Combinations beyond the first 2,000 are counted with the value other in the labels module, version and channel.",
 		}, []string{"module", "version", "channel", "state"}),
 		most:   mostModules,
 		counts: map[Module]int{},

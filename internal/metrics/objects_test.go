@@ -97,7 +97,7 @@ func TestModules(t *testing.T) {
 	o := m.Objects(testKind)
 	set := func(uid types.UID, l Module) { o.Set(Object{UID: uid, Created: created, Module: &l}, true) }
 	const help = "# HELP provider_kyma_modules Number of modules in clusters, by module, version, channel and state. " +
-		"Above 2,000 combinations, further ones are counted as other.\n# TYPE provider_kyma_modules gauge\n"
+		"Combinations beyond the first 2,000 are counted with the value other in the labels module, version and channel.\n# TYPE provider_kyma_modules gauge\n"
 	steps := []struct {
 		reason string
 		change func()

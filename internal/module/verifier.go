@@ -19,19 +19,19 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/source"
 )
 
-// verdicts is the maximum size of the results that a Verifier caches, in bytes. This is enough for about 20,000 results.
-const verdicts = 8 << 20
+// results is the maximum size of the results that a Verifier caches, in bytes. This is enough for about 20,000 results.
+const results = 8 << 20
 
 // A Verifier verifies that what a Manifest installs is signed. It is safe for concurrent use.
 type Verifier struct {
 	puller Puller
-	// verdicts holds the results, which are errors or nil, by the fingerprint of everything that they depend on.
-	verdicts *bytelru.Cache[string, error]
+	// results holds the results, which are errors or nil, by the fingerprint of everything that they depend on.
+	results *bytelru.Cache[string, error]
 }
 
 // NewVerifier returns a Verifier that fetches with p.
 func NewVerifier(p Puller) *Verifier {
-	return &Verifier{puller: p, verdicts: bytelru.New[string, error](verdicts)}
+	return &Verifier{puller: p, results: bytelru.New[string, error](results)}
 }
 
 // Verify verifies that a signature with one of the keys covers each source of p, according to the component descriptor
@@ -46,18 +46,18 @@ func (v *Verifier) Verify(ctx context.Context, regs oci.Registries, p *v1alpha1.
 	if err != nil {
 		return err
 	}
-	if verdict, ok := v.verdicts.Get(id); ok {
-		return verdict
+	if result, ok := v.results.Get(id); ok {
+		return result
 	}
 	o, err := originOf(ctx, &registry{puller: v.puller, regs: regs}, p)
 	if err != nil {
 		return untrusted(err)
 	}
-	verdict := verify(o.components, p, keys)
-	if verdict == nil || len(o.components) == 1 {
-		v.verdicts.Add(id, verdict)
+	result := verify(o.components, p, keys)
+	if result == nil || len(o.components) == 1 {
+		v.results.Add(id, result)
 	}
-	return verdict
+	return result
 }
 
 // originOf returns the origin of a Manifest.
@@ -142,7 +142,7 @@ func sourcesOf(p *v1alpha1.ManifestParameters) []namedSource {
 	return out
 }
 
-// fingerprint returns a hash of everything that a verdict depends on.
+// fingerprint returns a hash of everything that a result depends on.
 func fingerprint(p *v1alpha1.ManifestParameters, keys []ocm.Key) (string, error) {
 	all := struct {
 		Keys       []string                  `json:"keys"`

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
+	"github.com/crossplane-contrib/provider-kyma/internal/printable"
 )
 
 // maxReason bounds the text of a registry in our errors, in bytes.
@@ -324,19 +325,8 @@ func explainNetwork(err error, host string) error {
 	return errors.Errorf("host %q: %s", host, OneLine(err.Error()))
 }
 
-// OneLine truncates external text and removes line breaks and control characters.
-func OneLine(s string) string {
-	if len(s) > maxReason {
-		s = s[:maxReason] + "…"
-	}
-	printable := strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, ""))
-	return strings.Join(strings.Fields(printable), " ")
-}
+// OneLine returns external text as one printable line of limited length.
+func OneLine(s string) string { return printable.Line(s, maxReason) }
 
 // Redact returns a reference or URL without its possible secrets, for errors.
 func Redact(raw string) string {

@@ -7,24 +7,18 @@ import (
 	"unicode/utf8"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/printable"
 )
 
 // maxLine bounds strings that are longer than names, such as URLs, in bytes.
 const maxLine = 2048
 
-// oneLine truncates foreign text, and replaces line breaks and control characters by spaces.
-func oneLine(s string) string {
-	if len(s) > 256 {
-		s = s[:256] + "…"
-	}
-	printable := strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, ""))
-	return strings.Join(strings.Fields(printable), " ")
-}
+// maxForeign bounds foreign text in errors, in bytes.
+const maxForeign = 256
+
+// oneLine returns foreign text as one printable line of limited length.
+func oneLine(s string) string { return printable.Line(s, maxForeign) }
 
 // checkLine checks a string that a descriptor will contain.
 func checkLine(path, text string) error {

@@ -377,7 +377,7 @@ func TestCluster(t *testing.T) {
 	if e := (*cluster.NoKindError)(nil); !errors.As(err, &e) {
 		t.Errorf("want NoKindError, got %v", err)
 	}
-	c.Learn(gvk, cluster.Mapping{Resource: "things"})
+	c.AddMapping(gvk, cluster.Mapping{Resource: "things"})
 	if m := must[cluster.Mapping](t)(c.Mapping(t.Context(), gvk)); m.Resource != "things" {
 		t.Errorf("want what was learned, got %v", m)
 	}

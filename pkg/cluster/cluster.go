@@ -61,8 +61,8 @@ type Mapper interface {
 	// serve the kind, the error is a *NoKindError.
 	Mapping(ctx context.Context, gvk schema.GroupVersionKind) (Mapping, error)
 
-	// Learn stores the mapping of a kind whose CRD is being installed.
-	Learn(gvk schema.GroupVersionKind, m Mapping)
+	// AddMapping stores the mapping of a kind whose CRD is being installed.
+	AddMapping(gvk schema.GroupVersionKind, m Mapping)
 }
 
 // Versions provides the versions that charts can query.

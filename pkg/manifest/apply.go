@@ -53,7 +53,7 @@ func (w *call) apply(
 		run.Test = (&tester{hooks: hooks, parts: w.parts, test: w.o.Test}).run
 	}
 	done, err := execute.Run(ctx, run)
-	w.mem.unsettle(done.Inventory)
+	w.mem.forgetReturned(done.Inventory)
 	if w.store.changed != nil {
 		return done.Result, w.retract(ctx)
 	}

@@ -195,7 +195,7 @@ func (c *fakeCluster) Forget(k cluster.ObjectRef) {
 	}
 }
 
-func (c *fakeCluster) Learn(gvk schema.GroupVersionKind, m cluster.Mapping) {
+func (c *fakeCluster) AddMapping(gvk schema.GroupVersionKind, m cluster.Mapping) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.learned[gvk] = m

@@ -101,9 +101,9 @@ func (m *memory) conclude(inv *inventory.Inventory) {
 	m.plan = nil // It was made before this call.
 }
 
-// unsettle forgets what requests found about objects that the bundle contains again. The parameter inv is the inventory at the end of a run,
+// forgetReturned forgets what requests found about objects that the bundle contains again. The parameter inv is the inventory at the end of a run,
 // or nil if nothing was applied.
-func (m *memory) unsettle(inv *inventory.Inventory) {
+func (m *memory) forgetReturned(inv *inventory.Inventory) {
 	if inv == nil || len(m.settled) == 0 {
 		return
 	}

@@ -158,7 +158,7 @@ func TestRuleFunc(t *testing.T) {
 	}
 }
 
-func TestRuleFuncVerdicts(t *testing.T) {
+func TestRuleFuncResults(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		say     func() (State, string, error)

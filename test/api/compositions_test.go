@@ -175,7 +175,8 @@ func schemasOf(ctx context.Context) (map[schema.GroupVersionKind]*extv1.JSONSche
 
 // TestXRDs checks that a module of a composite resource has the fields of a module of a Kyma, and that its connection to the
 // cluster has the fields of a ProviderConfig, except for credentials of the provider, and for namespaces, because Secrets are
-// always in its own namespace. A value that these kinds refuse must be refused in the composite resource too.
+// always in its own namespace. A value that these kinds refuse must be refused in the composite resource too, and a field that they
+// default must have the same default there.
 func TestXRDs(t *testing.T) {
 	schemas, err := schemasOf(t.Context())
 	if err != nil {
@@ -197,6 +198,8 @@ func TestXRDs(t *testing.T) {
 	}
 	config := v1alpha1.SchemeGroupVersion.WithKind(v1alpha1.ProviderConfigKind)
 	cases := map[string]*extv1.JSONSchemaProps{
+		"mode":         of(v1alpha1.KymaGroupVersionKind, "spec", "forProvider", "mode"),
+		"channel":      of(v1alpha1.KymaGroupVersionKind, "spec", "forProvider", "channel"),
 		"modules":      of(v1alpha1.KymaGroupVersionKind, "spec", "forProvider", "modules"),
 		"identity":     of(config, "spec", "identity"),
 		"registries":   of(config, "spec", "registries"),

@@ -28,7 +28,7 @@ func TestKymaRules(t *testing.T) {
 	maps.Copy(breaches, valuesBreaches(modules+"[].installs[]", modules+"[0].installs[0]", 16))
 	maps.Copy(breaches, tooLongEach("spec.resourceRefs[]", map[string]int{"apiVersion": 253, "kind": 63, "name": 253}))
 	maps.Copy(breaches, tooLongEach("status.atProvider", map[string]int{
-		"message": 1024, "activeChannel": 32, "modulesReady": 16,
+		"message": 1024, "reason": 64, "stalled.reason": 64, "stalled.message": 1024, "activeChannel": 32, "modulesReady": 16,
 		"modules[].name": 63, "modules[].version": 255, "modules[].channel": 63, "modules[].manifest": 253, "modules[].message": 1024, "modules[].reason": 64,
 	}))
 	maps.Copy(breaches, conditionBreaches())
@@ -77,6 +77,7 @@ func kymaBreaches() map[string]breach {
 		status + "[].state" + states:      unknown(status + "[0].state"),
 		status + "[].reason maxLength 64": tooLong(status+"[0].reason", "", 64),
 
+		"status.atProvider.stalled required reason":     missing("status.atProvider.stalled.reason"),
 		"status.atProvider.moduleCounts required ready": missing("status.atProvider.moduleCounts.ready"),
 		"status.atProvider.moduleCounts required total": missing("status.atProvider.moduleCounts.total"),
 	}

@@ -191,6 +191,8 @@ conditions:
 - {type: Synced, status: "True", reason: ReconcileSuccess, lastTransitionTime: "2020-01-01T00:00:00Z"}
 atProvider:
   state: Error
+  reason: ModuleFailed
+  stalled: {reason: ModuleFailed, message: "serverless: wrong"}
   activeChannel: fast
   modulesReady: 1/2
   moduleCounts: {ready: 1, total: 2}

@@ -79,6 +79,7 @@ func baseLayers() []layer {
 		{path: "internal/notfound", level: 0},
 		{path: "internal/shard", level: 1, forbidden: []string{"apis"}},
 		{path: "internal/panics", level: 0},
+		{path: "internal/printable", level: 0, forbidden: []string{"apis"}},
 		{path: "internal/netguard", level: 1, forbidden: []string{"apis"}},
 		{path: "internal/yamlsize", level: 0},
 		{path: "internal/metrics", level: 1, forbidden: []string{"apis"}},
@@ -160,6 +161,7 @@ func testLayers() []layer {
 // and the commands.
 func commandLayers() []layer {
 	return []layer{
+		{path: "internal/cli/helptest", level: 60},
 		{path: "internal/cli/command", level: 61},
 		{path: "internal/cli/lookup", level: 62},
 		{path: "internal/cli/argument", level: 62},

@@ -107,20 +107,20 @@ var _ = Describe("A Kyma in a composition", func() {
 		Eventually(absent(env.controlClient, s.key(cluster.Name), cluster)).WithContext(ctx).Should(BeTrue())
 	})
 
-	DescribeTable("reports in the claim that a module has", func(ctx SpecContext, status string, state v1alpha1.State, message string) {
+	DescribeTable("reports in the claim that a module has", func(ctx SpecContext, status string, state v1alpha1.State, stalled, message string) {
 		fine, bad := s.offer(ctx, "fine"), s.operated(ctx, "bad")
 		u := s.claim("environment", fine, bad)
 		s.create(ctx, u)
 		bad.report(ctx, `{"state":"Ready"}`)
 		Eventually(now(u)).WithContext(ctx).Should(beReadyComposite())
 		bad.report(ctx, status)
-		Eventually(now(u)).WithContext(ctx).Should(SatisfyAll(haveUnready(), showModule(bad.name, state, bad.says(), message)))
+		Eventually(now(u)).WithContext(ctx).Should(SatisfyAll(haveUnready(), showModule(bad.name, state, bad.says(), message), haveStalled(stalled)))
 		Expect(text(must(now(u)(ctx)), "status", "modulesReady")).To(Equal("1/2"))
 		bad.report(ctx, `{"state":"Ready","conditions":[]}`)
-		Eventually(now(u)).WithContext(ctx).Should(beReadyComposite())
+		Eventually(now(u)).WithContext(ctx).Should(SatisfyAll(beReadyComposite(), haveStalled("")))
 	},
-		Entry("a warning", `{"state":"Warning","conditions":[{"type":"Installed","status":"False","message":"needs a hand"}]}`, v1alpha1.StateWarning, "needs a hand"),
-		Entry("an error", `{"state":"Error","conditions":[{"type":"Installed","status":"False","message":"is broken"}]}`, v1alpha1.StateError, "is broken"),
+		Entry("a warning", `{"state":"Warning","conditions":[{"type":"Installed","status":"False","message":"needs a hand"}]}`, v1alpha1.StateWarning, "", "needs a hand"),
+		Entry("an error", `{"state":"Error","conditions":[{"type":"Installed","status":"False","message":"is broken"}]}`, v1alpha1.StateError, string(v1alpha1.ReasonModuleFailed), "is broken"),
 	)
 
 	It("reports in the claim that a module does not exist", func(ctx SpecContext) {

@@ -87,6 +87,14 @@ func haveUnready() types.GomegaMatcher {
 	return WithTransform(func(u *unstructured.Unstructured) any { return conditionOf(u, "Ready")["status"] }, Equal("False"))
 }
 
+// haveStalled matches a composite resource or a claim with a reason in status.stalled, or without status.stalled if it is empty.
+func haveStalled(reason string) types.GomegaMatcher {
+	return WithTransform(func(u *unstructured.Unstructured) string {
+		s, _, _ := unstructured.NestedString(u.Object, "status", "stalled", "reason")
+		return s
+	}, Equal(reason))
+}
+
 // showModule matches a composite resource or a claim with a state and a module in that state. Both messages must contain all
 // parts, and that of the resource also the name of the module.
 func showModule(name string, state v1alpha1.State, message ...string) types.GomegaMatcher {

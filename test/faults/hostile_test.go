@@ -97,7 +97,7 @@ func withAPIs(ctx SpecContext) *hostile {
 	absent := h.Inline()
 	absent.Inline += "apiVersion: g0.example.org/v1\nkind: Absent\nmetadata: {name: a}\n"
 	h.add(ctx, "version", At(version)(), absent,
-		"the cluster serves too many kinds in this version (the maximum is 1 MiB of names); delete CRDs that are not needed")
+		"the API version has too many kinds: their names exceed 1 MiB; delete unused CRDs")
 	return h
 }
 

@@ -204,7 +204,7 @@ func TestWatchOfKindThatComesAndGoes(t *testing.T) {
 		return errors.As(err, &e)
 	}
 	// A mapping that was learned early must not prevent the watch from starting later.
-	c.Learn(thingKind, cluster.Mapping{Resource: "things"})
+	c.AddMapping(thingKind, cluster.Mapping{Resource: "things"})
 	if err := c.track(t, thingKind); !isNoKind(err) {
 		t.Fatalf("want NoKindError, got %v", err)
 	}

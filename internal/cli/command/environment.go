@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
-	"unicode"
 
 	"golang.org/x/term"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
+	"github.com/crossplane-contrib/provider-kyma/internal/printable"
 )
 
 // DefaultTimeout is the default of --timeout.
@@ -75,16 +74,5 @@ func (e *Environment) Print(format string, args ...any) error {
 
 func (e *Environment) linef(format string, args ...any) {
 	// Errors of stderr cannot be reported.
-	_, _ = fmt.Fprintln(e.Err, Printable(fmt.Sprintf(format, args...)))
-}
-
-// Printable replaces each non-printable character, such as a line break or a control character of a terminal, with a space.
-// Names, messages and errors can come from other users, or from a registry.
-func Printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, s)
+	_, _ = fmt.Fprintln(e.Err, printable.Text(fmt.Sprintf(format, args...), ""))
 }

@@ -3,14 +3,14 @@
 package command
 
 import (
-	"bytes"
 	"cmp"
 	"io"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 
 	"github.com/spf13/pflag"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/printable"
 )
 
 // Output formats for users.
@@ -97,18 +97,12 @@ func (o *Output) Write(w io.Writer, v any, table func(w io.Writer) error) error 
 
 func newColumns(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 8, 3, ' ', 0) }
 
-// printableCells replaces non-printable characters, except for tabs and line breaks, with question marks.
+// printableCells replaces non-printable characters, except for tabs and line breaks, with spaces.
 type printableCells struct{ io.Writer }
 
 // Write writes text with these replacements. text must not end within a multi-byte character.
 func (p printableCells) Write(text []byte) (int, error) {
-	clean := bytes.Map(func(r rune) rune {
-		if r == '\t' || r == '\n' || unicode.IsPrint(r) {
-			return r
-		}
-		return '?'
-	}, text)
-	if _, err := p.Writer.Write(clean); err != nil {
+	if _, err := io.WriteString(p.Writer, printable.Text(string(text), "\t\n")); err != nil {
 		return 0, err
 	}
 	return len(text), nil
@@ -117,7 +111,7 @@ func (p printableCells) Write(text []byte) (int, error) {
 // Row writes a row of a table. Empty cells become dashes.
 func Row(w io.Writer, cells ...string) error {
 	for i, c := range cells {
-		cells[i] = cmp.Or(Printable(c), "-")
+		cells[i] = cmp.Or(printable.Text(c, ""), "-")
 	}
 	_, err := io.WriteString(w, strings.Join(cells, "\t")+"\n")
 	return err

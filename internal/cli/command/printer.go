@@ -15,6 +15,8 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/util/jsonpath"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/printable"
 )
 
 // A printer writes a document in a format for programs.
@@ -73,7 +75,7 @@ func printNames(w io.Writer, v any) error {
 		return errors.Errorf("output format name is not supported for %T", v)
 	}
 	for _, name := range n.Names() {
-		if _, err := io.WriteString(w, Printable(name)+"\n"); err != nil {
+		if _, err := io.WriteString(w, printable.Text(name, "")+"\n"); err != nil {
 			return err
 		}
 	}

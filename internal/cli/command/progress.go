@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/printable"
 )
 
 // Progress shows a progress bar for a transfer of bytes on a terminal, unless Quiet is set. report updates the bar, and end
@@ -33,7 +35,7 @@ func (e *Environment) Waiting(what string) (say func(text string), end func()) {
 	}
 	bar := progressbar.NewOptions64(-1, e.barOptions(what)...)
 	return func(text string) {
-		bar.Describe(Printable(text))
+		bar.Describe(printable.Text(text, ""))
 		_ = bar.Add(1)
 	}, func() { _ = bar.Clear() }
 }
@@ -41,7 +43,7 @@ func (e *Environment) Waiting(what string) (say func(text string), end func()) {
 func (e *Environment) barOptions(what string) []progressbar.Option {
 	return []progressbar.Option{
 		progressbar.OptionSetWriter(e.Err),
-		progressbar.OptionSetDescription(Printable(what)),
+		progressbar.OptionSetDescription(printable.Text(what, "")),
 		progressbar.OptionThrottle(100 * time.Millisecond),
 		progressbar.OptionSpinnerType(14),
 		progressbar.OptionClearOnFinish(),

@@ -58,7 +58,7 @@ func NewDeploy(e *command.Environment) *cobra.Command {
 		Short:      "Set up a control plane: CRDs or the provider, a ProviderConfig, ModuleTemplates and a Kyma",
 		Long:       deployLong,
 		Example:    deployExample,
-		Args:       cobra.NoArgs,
+		Args:       command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
 				return err

@@ -83,7 +83,7 @@ func NewUndeploy(e *command.Environment) *cobra.Command {
 		Short:      "Remove a Kyma, its modules and everything else that deploy created",
 		Long:       undeployLong,
 		Example:    undeployExample,
-		Args:       cobra.NoArgs,
+		Args:       command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
 				return err

@@ -43,11 +43,12 @@ func NewStatus(e *command.Environment) *cobra.Command {
 			"module has the fields that kymactl module list --kyma prints, and the field live, which describes its Manifest. The " +
 			"field live contains name, state, version, message, conditions, objectsReady, objectsTotal, drift (as in the status of " +
 			"the Manifest) and installs. Each install has the fields name, state, version and message. The output includes modules " +
-			"and installs that are Ready.",
+			"and installs that are Ready. Each condition has the fields type, status, reason and message. Each event has the " +
+			"fields object, reason, message, count and last (the time of its last occurrence).",
 		Example: "  kymactl status cluster-a -n team-a\n" +
 			"  kymactl status --all\n" +
 			"  kymactl status --exit-code --quiet -o jsonpath='{.message}'",
-		Args: cobra.MaximumNArgs(1),
+		Args: command.Args(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := takeKyma(&s.kyma, args); err != nil {
 				return err

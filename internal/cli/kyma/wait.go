@@ -73,7 +73,7 @@ func NewWait(e *command.Environment) *cobra.Command {
 		Example: "  kymactl wait cluster-a -n team-a --timeout 10m\n" +
 			"  kymactl wait --module istio,serverless --fail-fast\n" +
 			"  kymactl wait cluster-a --for deleted",
-		Args: cobra.MaximumNArgs(1),
+		Args: command.Args(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := takeKyma(&w.kyma, args); err != nil {
 				return err

@@ -51,12 +51,14 @@ func NewPlan(e *command.Environment) *cobra.Command {
 			"With --output json or yaml, the command prints an object with the fields namespace, kind, name, create, change, prune, " +
 			"result (planned, kept or applied), removed (modules that the Kyma no longer enables) and manifests. Each item of " +
 			"manifests has the fields name, module, create, change, prune, problems, message and objects. The field objects lists " +
-			"at most 64 objects, and each item has the fields action, object and fields.",
+			"at most 64 objects. Each item of objects has the fields action (Create, Change, Recreate or Prune), group, kind, " +
+			"namespace, name, fields (at most 16 paths of fields that would change) and omittedFields (the number of further " +
+			"fields). A field without a value is omitted.",
 		Example: "  kymactl plan manifest/web -n team-a\n" +
 			"  kymactl plan -f web.yaml\n" +
 			"  kymactl plan -f web.yaml --apply\n" +
 			"  kymactl plan kyma/cluster-a --exit-code --quiet -o json",
-		Args: cobra.MaximumNArgs(1),
+		Args: command.Args(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				p.argument = args[0]

@@ -72,7 +72,7 @@ func NewTest(e *command.Environment) *cobra.Command {
 			"and tests. Each item of tests has the fields manifest, install, kind, namespace, name, state and message.",
 		Example: "  kymactl test manifest/web -n team-a\n" +
 			"  kymactl test kyma/cluster-a --module istio --timeout 10m",
-		Args: cobra.ExactArgs(1),
+		Args: command.Args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t.argument = args[0]
 			return t.run(cmd.Context())

@@ -225,7 +225,7 @@ func TestCreateUsage(t *testing.T) {
 		"Signature":  {reason: "A signature needs a key.", args: []string{dir, "--name", greeter, "-o", out, "--signature-name", "a"}, code: command.ExitUsage, want: "require --key FILE"},
 		"Password":   {reason: "Flags for registries are checked even if no registry is used.", args: []string{dir, "--name", greeter, "-o", out, "--username", "u"}, code: command.ExitUsage, want: "--username requires --password-stdin"},
 		"NoBase":     {reason: "The base must exist.", args: []string{"--from", "./nothing", "-o", out}, code: command.ExitNotFound, want: "./nothing"},
-		"Strict":     {reason: "Warnings can be errors.", args: []string{fixture(t, "plain"), "--name", greeter, "--version", "1.0.0", "--warnings-as-errors", "-o", out}, code: command.ExitFailure, want: "warnings found (1)"},
+		"Strict":     {reason: "Warnings can be errors.", args: []string{fixture(t, "plain"), "--name", greeter, "--version", "1.0.0", "--warnings-as-errors", "-o", out}, code: command.ExitFailure, want: "1 warning treated as an error (--warnings-as-errors)"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

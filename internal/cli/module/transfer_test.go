@@ -239,7 +239,7 @@ func TestTransferUsage(t *testing.T) {
 		"PushMapping":     {"There are two mappings.", []string{"push", layout, r.Host() + "/m", "--name-mapping", "x"}, command.ExitUsage, "use urlPath or sha256-digest"},
 		"PushFormat":      {"An unknown format is refused.", []string{"push", layout, r.Host() + "/m", "-o", "xml"}, command.ExitUsage, `unknown output format "xml"`},
 		"PushOther":       {"A complete reference must match the module.", []string{"push", layout, r.Host() + "/m/component-descriptors/" + greeter + ":2.0.0"}, command.ExitUsage, "2.0.0"},
-		"PushOne":         {"Two arguments are needed.", []string{"push", layout}, command.ExitUsage, "accepts 2 arg(s)"},
+		"PushOne":         {"Two arguments are needed.", []string{"push", layout}, command.ExitUsage, "expected 2 arguments (LAYOUT REF), got 1"},
 		"PullMissing":     {"A missing module has its own exit code.", []string{"pull", r.Host() + "/m//" + greeter + ":1.0.0"}, command.ExitNotFound, "has no"},
 		"PullNoVersion":   {"A version is needed.", []string{"pull", r.Host() + "/m//" + greeter}, command.ExitUsage, "no version"},
 		"CopyMissing":     {"A missing layout has its own exit code.", []string{"copy", "./nowhere", r.Host() + "/m"}, command.ExitNotFound, "nowhere"},

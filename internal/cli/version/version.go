@@ -70,7 +70,7 @@ func Command(e *command.Environment) *cobra.Command {
 		Example: "  kymactl version\n" +
 			"  kymactl version --provider\n" +
 			"  kymactl version -o jsonpath='{.clientVersion.gitVersion}'",
-		Args: cobra.NoArgs,
+		Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	o.cluster.AddFlags(c.Flags())

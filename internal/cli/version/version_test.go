@@ -57,7 +57,7 @@ func TestVersion(t *testing.T) {
 		"None":     {reason: "If there is no Provider, a warning is printed.", answers: answers(missing), args: []string{"--provider"}, want: want{Out: client + "Server Version: v1.36.3\n", Err: "there is no Provider provider-kyma"}},
 		"Away":     {reason: "If the control plane does not answer, the version of kymactl is printed.", answers: map[string]string{}, args: []string{"--provider"}, want: want{Code: command.ExitFailure, Out: client, Err: "Error: cannot get the version of the API server"}},
 		"Path":     {reason: "Fields have the names of kubectl.", answers: answers(tagged), args: []string{"--provider", "-o", "jsonpath={.providerVersion.package} {.serverVersion.gitVersion}"}, want: want{Out: "example.org:5000/a/b:v1.2.3 v1.36.3\n"}},
-		"Argument": {reason: "The command has no arguments.", args: []string{"x"}, want: want{Code: command.ExitUsage, Err: "unknown command"}},
+		"Argument": {reason: "The command has no arguments.", args: []string{"x"}, want: want{Code: command.ExitUsage, Err: "expected no arguments, got 1"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

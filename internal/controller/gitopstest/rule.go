@@ -15,48 +15,59 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
+
+// PlatformGroup is the group of the composite resources and claims of the configuration package.
+const PlatformGroup = "platform.kyma.crossplane.io"
+
+// groups lists the groups that need a rule.
+var groups = []string{v1alpha1.Group, PlatformGroup} //nolint:gochecknoglobals // Constant.
 
 // customizations matches the YAML block in docs/gitops.md that configures Argo CD.
 var customizations = regexp.MustCompile("(?s)```yaml\n([^`]*resource\\.customizations:[^`]*)```")
 
-// documentedRule returns the rule for Argo CD in docs/gitops.md.
-func documentedRule(t *testing.T) string {
+// documentedRules returns the rules for Argo CD in docs/gitops.md, by the group of the objects.
+func documentedRules(t *testing.T) map[string]string {
 	t.Helper()
 	// Tests run in the directory of their package: an internal/controller/NAME.
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "gitops.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	rule, err := ruleIn(page)
+	rules, err := rulesIn(page)
 	if err != nil {
 		t.Fatalf("docs/gitops.md: %v", err)
 	}
-	return rule
+	return rules
 }
 
-// ruleIn returns the rule in a page, read as Argo CD reads its ConfigMap.
-func ruleIn(page []byte) (string, error) {
+// rulesIn returns the rules in a page by group, read as Argo CD reads its ConfigMap.
+func rulesIn(page []byte) (map[string]string, error) {
 	block := customizations.FindSubmatch(page)
 	if block == nil {
-		return "", errors.New("there is no ConfigMap with resource.customizations")
+		return nil, errors.New("there is no ConfigMap with resource.customizations")
 	}
 	config := struct {
 		Data map[string]string `json:"data"`
 	}{}
 	if err := (yamlsize.Limits{}).Unmarshal(block[1], &config); err != nil {
-		return "", errors.Wrap(err, "cannot decode the ConfigMap")
+		return nil, errors.Wrap(err, "cannot decode the ConfigMap")
 	}
 	rules := map[string]map[string]string{}
 	if err := (yamlsize.Limits{}).Unmarshal([]byte(config.Data["resource.customizations"]), &rules); err != nil {
-		return "", errors.Wrap(err, "cannot decode resource.customizations")
+		return nil, errors.Wrap(err, "cannot decode resource.customizations")
 	}
-	rule := rules["kyma.m.crossplane.io/*"]["health.lua"]
-	if rule == "" {
-		return "", errors.New("resource.customizations has no health.lua for kyma.m.crossplane.io/*")
+	out := map[string]string{}
+	for _, group := range groups {
+		rule := rules[group+"/*"]["health.lua"]
+		if rule == "" {
+			return nil, errors.Errorf("resource.customizations has no health.lua for %s/*", group)
+		}
+		out[group] = rule
 	}
-	return rule, nil
+	return out, nil
 }
 
 // runRule returns the health and the message of an object according to a rule, as Argo CD runs it: with the libraries base and table, and

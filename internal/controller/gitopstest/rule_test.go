@@ -12,32 +12,38 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestRuleIn checks that the rule is found where Argo CD reads it.
-func TestRuleIn(t *testing.T) {
+// TestRulesIn checks that the rules are found where Argo CD reads them.
+func TestRulesIn(t *testing.T) {
 	page := func(text string) string { return "# Page\n\n```yaml\n" + text + "```\n" }
 	cases := map[string]struct {
 		reason string
 		page   string
-		want   string
+		want   map[string]string
 		err    string
 	}{
 		"Rule": {
 			reason: "The rule is a string in a string.",
-			page:   page("data:\n  resource.customizations: |\n    \"kyma.m.crossplane.io/*\":\n      health.lua: |\n        return {}\n"),
-			want:   "return {}\n",
+			page: page("data:\n  resource.customizations: |\n" +
+				"    \"kyma.m.crossplane.io/*\":\n      health.lua: |\n        return {}\n" +
+				"    \"platform.kyma.crossplane.io/*\":\n      health.lua: |\n        return {1}\n"),
+			want: map[string]string{"kyma.m.crossplane.io": "return {}\n", PlatformGroup: "return {1}\n"},
 		},
-		"NoBlock":    {reason: "The page must have a rule.", page: page("data: {}\n"), err: "there is no ConfigMap with resource.customizations"},
+		"NoBlock": {reason: "The page must have a rule.", page: page("data: {}\n"), err: "there is no ConfigMap with resource.customizations"},
+		"OneGroup": {
+			reason: "Each group must have a rule.", page: page("data:\n  resource.customizations: |\n    \"kyma.m.crossplane.io/*\":\n      health.lua: return {}\n"),
+			err: "has no health.lua for platform.kyma.crossplane.io/*",
+		},
 		"OtherGroup": {reason: "A rule for another group has no effect.", page: page("data:\n  resource.customizations: |\n    \"kyma.crossplane.io/*\":\n      health.lua: return {}\n"), err: "has no health.lua for kyma.m.crossplane.io/*"},
 		"NotNested":  {reason: "A rule that is not a string in the ConfigMap has no effect.", page: page("data:\n  resource.customizations:\n    health.lua: a\n"), err: "cannot decode the ConfigMap"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := ruleIn([]byte(tc.page))
+			got, err := rulesIn([]byte(tc.page))
 			if (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
-				t.Fatalf("\n%s\nruleIn(...): want error %q, got %v", tc.reason, tc.err, err)
+				t.Fatalf("\n%s\nrulesIn(...): want error %q, got %v", tc.reason, tc.err, err)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("\n%s\nruleIn(...): -want, +got:\n%s", tc.reason, diff)
+				t.Errorf("\n%s\nrulesIn(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

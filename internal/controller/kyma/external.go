@@ -284,7 +284,7 @@ func (e *external) updateReferences(ctx context.Context, k *v1alpha1.Kyma) error
 	}
 	out := k.DeepCopy()
 	out.Spec.ResourceRefs = refs
-	if err := e.connector.store.client.Patch(ctx, out, client.MergeFrom(k.DeepCopy())); err != nil {
+	if err := e.connector.store.client.Patch(ctx, out, client.MergeFrom(k.DeepCopy()), client.FieldOwner(fieldManager)); err != nil {
 		return errors.Wrap(err, "cannot set spec.resourceRefs")
 	}
 	k.Spec.ResourceRefs = refs

@@ -83,7 +83,7 @@ func TestReferences(t *testing.T) {
 }
 
 // TestUpdateReferences checks that if another client changes a Kyma while its references are written, the reported generation
-// is the planned one, because the report does not cover the change.
+// is the planned one, because the report does not cover the change. It also checks the field manager of the references.
 func TestUpdateReferences(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
@@ -98,8 +98,10 @@ func TestUpdateReferences(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := newKyma(v1alpha1.Module{Name: "a"})
 			k.Generation, k.ResourceVersion = 3, "old"
+			manager := ""
 			e := &external{
-				connector: &connector{store: newStore(&test.MockClient{MockPatch: func(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
+				connector: &connector{store: newStore(&test.MockClient{MockPatch: func(_ context.Context, o client.Object, _ client.Patch, opts ...client.PatchOption) error {
+					manager = (&client.PatchOptions{}).ApplyOptions(opts).FieldManager
 					out, _ := o.(*v1alpha1.Kyma)
 					out.Generation, out.ResourceVersion = 4, "new"
 					tc.answer(out)
@@ -109,6 +111,9 @@ func TestUpdateReferences(t *testing.T) {
 			}
 			if err := e.updateReferences(t.Context(), k); err != nil {
 				t.Fatal(err)
+			}
+			if manager != fieldManager {
+				t.Errorf("\n%s\nupdateReferences(...): want field manager %q, got %q", tc.reason, fieldManager, manager)
 			}
 			if k.Generation != tc.want || k.ResourceVersion != tc.version {
 				t.Errorf("\n%s\nupdateReferences(...): generation %d, version %s", tc.reason, k.Generation, k.ResourceVersion)

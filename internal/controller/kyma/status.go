@@ -103,17 +103,20 @@ func report(k *v1alpha1.Kyma, steps []step) {
 	setReady(k, readyBy(first, meta.WasDeleted(k)).WithMessage(at.Message), steps)
 }
 
-// setReady sets the condition Ready of a Kyma. It also marks the Kyma as stalled if one of its modules is, with the reason and
-// the message of the first stalled module.
+// setReady sets the condition Ready of a Kyma, and its reason in status.atProvider. It also marks the Kyma as stalled if one of
+// its modules is, with the reason and the message of the first stalled module.
 func setReady(k *v1alpha1.Kyma, ready xpv2.Condition, steps []step) {
 	i := slices.IndexFunc(steps, func(s step) bool { return s.stalled && s.demand != unwanted })
 	if i < 0 || meta.WasDeleted(k) {
 		conditions.ClearStalled(&k.Status.ConditionedStatus)
+		k.Status.AtProvider.Stalled = nil
 	} else {
 		st := steps[i].status
 		conditions.MarkStalled(&k.Status.ConditionedStatus, k.Generation, xpv2.ConditionReason(st.Reason), summarize(st))
+		k.Status.AtProvider.Stalled = &v1alpha1.StalledStatus{Reason: st.Reason, Message: summarize(st)}
 	}
 	setCondition(k, ready)
+	k.Status.AtProvider.Reason = string(ready.Reason)
 	k.Status.ObservedGeneration = k.Generation
 }
 

@@ -23,7 +23,7 @@ import (
 )
 
 // fieldManager owns all fields that Kymas set on Manifests. The API server removes a field that only fieldManager owns if the
-// desired Manifest no longer contains it.
+// desired Manifest no longer contains it. It also owns spec.resourceRefs of Kymas.
 const fieldManager = "kyma.m.crossplane.io/kyma"
 
 // createOnly is a resource version that no object has. An API server creates an object with it, and refuses to update one as

@@ -115,7 +115,7 @@ func (r *reporter) recordStays(
 		r.note(mr, reasonKept, "Kept CRDs that other Manifests use: "+conditions.List(conditions.Lines(used)))
 	}
 	if len(left) > 0 {
-		r.warn(mr, reasonLeft, "Left objects in the cluster, because they are not what the module installed: "+conditions.List(conditions.Lines(left)))
+		r.warn(mr, reasonLeft, "Left objects in the cluster that were replaced or now belong to another owner: "+conditions.List(conditions.Lines(left)))
 	}
 }
 
@@ -129,7 +129,7 @@ func (r *reporter) recordDrift(mr *v1alpha1.Manifest, policy engine.DriftPolicy,
 		return
 	}
 	at.Drift = now
-	r.warn(mr, reasonDriftDetected, "Found drift, which is not repaired because spec.forProvider.drift is Report: "+r.text(drifts(drift)))
+	r.warn(mr, reasonDriftDetected, "Drift detected, but not repaired (spec.forProvider.drift is Report): "+r.text(drifts(drift)))
 }
 
 // recordRepair records repaired drift as an event and in the status, and the fields that are left to other field managers.

@@ -71,9 +71,9 @@ func TestRecord(t *testing.T) {
 				r.recordRemoval(mr, engine.Removal{LeftBehind: left})
 			},
 			want: []string{
-				"LeftBehind: Left objects in the cluster, because they are not what the module installed: Job a/a (recreated by another client); " +
+				"LeftBehind: Left objects in the cluster that were replaced or now belong to another owner: Job a/a (recreated by another client); " +
 					"Job a/b (belongs to Manifest b/web)",
-				"LeftBehind: Left objects in the cluster, because they are not what the module installed: Job a/a (recreated by another client); " +
+				"LeftBehind: Left objects in the cluster that were replaced or now belong to another owner: Job a/a (recreated by another client); " +
 					"Job a/b (belongs to Manifest b/web); Job a/c (recreated by another client); Job a/d (recreated by another client); " +
 					"Job a/e (recreated by another client); and 1 more",
 			},

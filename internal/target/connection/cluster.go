@@ -186,8 +186,10 @@ func (c *Cluster) Mapping(ctx context.Context, gvk schema.GroupVersionKind) (clu
 	return c.mapper.Mapping(ctx, gvk)
 }
 
-// Learn stores the mapping of a kind.
-func (c *Cluster) Learn(gvk schema.GroupVersionKind, m cluster.Mapping) { c.mapper.Learn(gvk, m) }
+// AddMapping stores the mapping of a kind.
+func (c *Cluster) AddMapping(gvk schema.GroupVersionKind, m cluster.Mapping) {
+	c.mapper.AddMapping(gvk, m)
+}
 
 // Version returns the version of the cluster. It sends at most one request per hour.
 func (c *Cluster) Version(ctx context.Context) (string, error) {

@@ -102,7 +102,7 @@ func await(t *testing.T, what string, met func() bool) {
 // TestReplacedCluster checks when the UID is requested again, and that a connection can't be used any longer once its address belongs to a
 // different cluster.
 func TestReplacedCluster(t *testing.T) {
-	const replaced = "API server HOST belongs to the cluster with UID b, but belonged to the cluster with UID a before; the provider opens a new connection"
+	const replaced = "API server HOST now serves the cluster with UID b (previously a); opening a new connection"
 	type want struct {
 		uid, err         string
 		asked, replacing int64

@@ -45,8 +45,7 @@ type ReplacedError struct {
 
 // Error returns a message that contains both UIDs.
 func (e *ReplacedError) Error() string {
-	return fmt.Sprintf("API server %s belongs to the cluster with UID %s, but belonged to the cluster with UID %s before; the provider opens "+
-		"a new connection", e.Host, e.Now, e.Before)
+	return fmt.Sprintf("API server %s now serves the cluster with UID %s (previously %s); opening a new connection", e.Host, e.Now, e.Before)
 }
 
 // An identification is the UID of a cluster, as requested in an epoch.

@@ -34,8 +34,7 @@ func (k *served) add(kind string, m cluster.Mapping) error {
 	k.mappings[kind] = m
 	k.size += overhead + len(kind) + len(m.Resource)
 	if k.size > mostOfVersion {
-		return errors.Errorf("the cluster serves too many kinds in this version (the maximum is %d MiB of names); delete CRDs that are not needed",
-			mostOfVersion>>20)
+		return errors.Errorf("the API version has too many kinds: their names exceed %d MiB; delete unused CRDs", mostOfVersion>>20)
 	}
 	return nil
 }

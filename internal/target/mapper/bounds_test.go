@@ -28,8 +28,8 @@ func kindsOf(gv string, kinds, name int) string {
 // TestManyKinds checks that the kinds of a hostile cluster take a limited amount of memory, and that a kind that is no longer known is
 // discovered again.
 func TestManyKinds(t *testing.T) {
-	const tooMany = "cannot discover the kinds of g0.example.org/v1: the cluster serves too many kinds in this version (the maximum is 1 MiB of names); " +
-		"delete CRDs that are not needed"
+	const tooMany = "cannot discover the kinds of g0.example.org/v1: the API version has too many kinds: " +
+		"their names exceed 1 MiB; delete unused CRDs"
 	type args struct{ versions, kinds, name int }
 	type want struct {
 		Err string
@@ -89,7 +89,7 @@ func TestManyLessons(t *testing.T) {
 	m := New(s.get, Builtin())
 	before := heaptest.Bytes()
 	for i := range 1000 {
-		m.Learn(schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: fmt.Sprint(strings.Repeat("x", 10_000), i)}, cluster.Mapping{Resource: "xs"})
+		m.AddMapping(schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: fmt.Sprint(strings.Repeat("x", 10_000), i)}, cluster.Mapping{Resource: "xs"})
 	}
 	if kept := heaptest.Bytes() - before; kept > 6<<20 {
 		t.Errorf("want at most 6 MiB kept, got %d bytes", kept)

@@ -65,10 +65,10 @@ type lesson struct {
 	at time.Time
 }
 
-// Learn stores a mapping, for example that of a CRD that is being installed. The mapping expires after some time. Learn
+// AddMapping stores a mapping, for example that of a CRD that is being installed. The mapping expires after some time. AddMapping
 // ignores a mapping that contradicts a known one, because a CRD with the kind of another CRD is never established. It
 // also ignores a mapping while there are too many.
-func (m *Mapper) Learn(gvk schema.GroupVersionKind, mapping cluster.Mapping) {
+func (m *Mapper) AddMapping(gvk schema.GroupVersionKind, mapping cluster.Mapping) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()

@@ -140,7 +140,7 @@ func TestMapping(t *testing.T) {
 				{gvk: elsewhere, noKind: true, requests: []string{"/apis/none.example.org/v1", "/apis"}},
 				{
 					gvk: elsewhere, want: cluster.Mapping{Resource: "xs"},
-					change: func(m *Mapper, _ *server) { m.Learn(elsewhere, cluster.Mapping{Resource: "xs"}) },
+					change: func(m *Mapper, _ *server) { m.AddMapping(elsewhere, cluster.Mapping{Resource: "xs"}) },
 				},
 			},
 		},
@@ -248,7 +248,7 @@ func TestMappingTogether(t *testing.T) {
 		t.Errorf("want the error of the context, got %v", err)
 	}
 	planet := widget.GroupVersion().WithKind("Planet")
-	m.Learn(planet, cluster.Mapping{Resource: "planets"})
+	m.AddMapping(planet, cluster.Mapping{Resource: "planets"})
 	if _, err := m.Mapping(t.Context(), planet); err != nil {
 		t.Error(err)
 	}
@@ -283,7 +283,7 @@ func TestTidyLearned(t *testing.T) {
 	m.now = func() time.Time { return now }
 	for i := range 1000 {
 		now = now.Add(time.Minute)
-		m.Learn(schema.GroupVersionKind{Group: "g" + strings.Repeat("x", i), Version: "v1", Kind: "K"}, cluster.Mapping{Resource: "ks"})
+		m.AddMapping(schema.GroupVersionKind{Group: "g" + strings.Repeat("x", i), Version: "v1", Kind: "K"}, cluster.Mapping{Resource: "ks"})
 	}
 	if n := len(m.learned); n > 20 {
 		t.Errorf("want memory to stay bounded, got %d lessons", n)
@@ -309,13 +309,13 @@ func TestLearnRival(t *testing.T) {
 	m.now = func() time.Time { return now }
 	gvk := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Widget"}
 	first, rival := cluster.Mapping{Resource: "widgets"}, cluster.Mapping{Resource: "wodgets"}
-	m.Learn(gvk, first)
-	m.Learn(gvk, rival)
+	m.AddMapping(gvk, first)
+	m.AddMapping(gvk, rival)
 	if got, err := m.Mapping(t.Context(), gvk); err != nil || got != first {
 		t.Errorf("Mapping(...): want the first mapping, got %v, %v", got, err)
 	}
 	now = now.Add(foundFor)
-	m.Learn(gvk, rival)
+	m.AddMapping(gvk, rival)
 	if got, err := m.Mapping(t.Context(), gvk); err != nil || got != rival {
 		t.Errorf("Mapping(...): an old mapping must not stay forever, got %v, %v", got, err)
 	}

@@ -216,7 +216,7 @@ func TestBreaker(t *testing.T) {
 	}
 	b.done()
 	if err := b.allow(); err != nil {
-		t.Errorf("after a request without verdict, the next one may try: %v", err)
+		t.Errorf("after a request without a result, the next one may try: %v", err)
 	}
 	b.succeeded()
 	for range 3 {

@@ -162,7 +162,7 @@ var _ = Describe("Two replicas of the provider", func() {
 	It("hand over immediately, and lose nothing, if the leader is terminated during an install", func(ctx SpecContext) {
 		f := newFreshPlane(ctx)
 		f.serveReplicas(ctx, v1alpha1.Credentials{Source: v1alpha1.CredentialsSourceInjectedIdentity})
-		f.handOver(ctx, f, func() {}, func() {})
+		f.changeLeader(ctx, f, func() {}, func() {})
 	})
 
 	It("hand over in less than 25 seconds, and lose nothing, if the cluster of an install hangs", func(ctx SpecContext) {
@@ -173,13 +173,13 @@ var _ = Describe("Two replicas of the provider", func() {
 		Expect(f.client.Create(ctx, &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "target"}, Data: map[string][]byte{KubeconfigKey: target.cluster.Kubeconfig()},
 		})).To(Succeed())
-		f.handOver(ctx, target, target.cluster.Pause, target.cluster.Resume)
+		f.changeLeader(ctx, target, target.cluster.Pause, target.cluster.Resume)
 	})
 })
 
-// handOver terminates the leader while it installs objects into a target cluster. Another replica must become the leader, and must know
+// changeLeader terminates the leader while it installs objects into a target cluster. Another replica must become the leader, and must know
 // all objects that were applied. fault is called before the leader is terminated, and repair after it has ended.
-func (f *freshPlane) handOver(ctx context.Context, target *freshPlane, fault, repair func()) {
+func (f *freshPlane) changeLeader(ctx context.Context, target *freshPlane, fault, repair func()) {
 	GinkgoHelper()
 	const count = 600
 	first := f.replica(ctx, "first")

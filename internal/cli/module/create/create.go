@@ -60,8 +60,8 @@ func Command(e *command.Environment) *cobra.Command {
 			"files must contain objects, the default custom resource must match its CRD, and readiness rules must compile. It " +
 			"prints a warning for each image that is not pinned by digest. It fetches nothing except the module or image of --from, " +
 			"starts no other program, and does not modify DIR. The dependencies of a chart must be in its charts directory, and the " +
-			"bases of a kustomization must be in DIR. The module omits .git, .DS_Store, ._*, image layouts, the files that the " +
-			".helmignore of a chart excludes, and the files that you specify in flags.\n\n" +
+			"bases of a kustomization must be in DIR. The following files are excluded from the module: .git, .DS_Store, ._*, image " +
+			"layouts, the files that the .helmignore of a chart excludes, and the files that you specify in flags.\n\n" +
 			"Builds are reproducible: the same input always produces the same digest, regardless of the directory name, user, time " +
 			"and machine. The command replaces an existing layout, but never a directory that contains anything else.\n\n" +
 			"If module.yaml sets the format of a chart to helm, the layout also contains the chart as a regular Helm OCI artifact, " +
@@ -76,7 +76,7 @@ func Command(e *command.Environment) *cobra.Command {
 			"  kymactl module create --dry-run --output-format json | jq -r .digest\n" +
 			"  kymactl module create --key release.key -o greeter.tar\n" +
 			"  kymactl module create --from registry.example.org/team/image:1.0 -f module.yaml -o greeter.tar",
-		Args: cobra.MaximumNArgs(1),
+		Args: command.Args(0, 1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
@@ -156,10 +156,14 @@ func (c *creation) warn(warnings []string) error {
 	for _, w := range warnings {
 		c.e.Warnf("%s", w)
 	}
-	if n := len(warnings); n > 0 && c.strictness {
-		return errors.Errorf("warnings found (%d), and --warnings-as-errors is set", n)
+	switch n := len(warnings); {
+	case n == 0 || !c.strictness:
+		return nil
+	case n == 1:
+		return errors.New("1 warning treated as an error (--warnings-as-errors)")
+	default:
+		return errors.Errorf("%d warnings treated as errors (--warnings-as-errors)", n)
 	}
-	return nil
 }
 
 // finish signs a module if signer is not nil, writes the module and prints its summary.

@@ -38,7 +38,7 @@ func NewInit(e *command.Environment) *cobra.Command {
 		Example: "  kymactl module init\n" +
 			"  kymactl module init ./chart --name example.org/module/greeter --version 1.2.3\n" +
 			"  kymactl module init -o - | less",
-		Args: cobra.MaximumNArgs(1),
+		Args: command.Args(0, 1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},

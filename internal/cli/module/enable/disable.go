@@ -41,7 +41,7 @@ func NewDisable(e *command.Environment) *cobra.Command {
 			"json or yaml, the command prints an object with the fields namespace, kyma and modules. Each item of modules has the " +
 			"fields name, result and channel.",
 		Example: "  kymactl module disable istio serverless --kyma cluster-a -n team-a --wait",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    command.Args(1, command.NoMaximum),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return d.run(cmd.Context(), argument.Once(args))
 		},

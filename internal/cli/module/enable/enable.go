@@ -53,7 +53,7 @@ func Command(e *command.Environment) *cobra.Command {
 		Example: "  kymactl module enable istio serverless --kyma cluster-a -n team-a --wait\n" +
 			"  kymactl module enable istio --channel fast\n" +
 			"  kymactl module enable monitoring --values values.yaml --install-values grafana=grafana.yaml",
-		Args: cobra.MinimumNArgs(1),
+		Args: command.Args(1, command.NoMaximum),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n.settings.names = argument.Once(args)
 			return n.run(cmd.Context())

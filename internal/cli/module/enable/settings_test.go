@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-func TestFulfil(t *testing.T) {
+func TestSettings(t *testing.T) {
 	offer := catalog.Releases{
 		{Name: "a", Channel: "fast", Version: "2.0.0", Template: "a-fast", Resolved: "True"},
 		{Name: "a", Channel: "regular", Version: "1.0.0", Template: "a-regular", Resolved: "True"},

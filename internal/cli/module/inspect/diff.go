@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/open"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/printable"
 )
 
 type diffFlags struct {
@@ -36,7 +37,7 @@ func NewDiff(e *command.Environment) *cobra.Command {
 			"compare its objects.",
 		Example: "  kymactl module diff registry.example.org/modules//example.org/module/greeter:1.0.0 ./greeter.tar\n" +
 			"  kymactl module diff --exit-code old.tar new.tar",
-		Args: cobra.ExactArgs(2),
+		Args: command.Args(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), e, args[0], args[1])
 		},
@@ -65,7 +66,7 @@ func (f *diffFlags) run(ctx context.Context, e *command.Environment, from, to st
 	}
 	d := difference(a, b)
 	for _, p := range d.Problems {
-		e.Warnf("not compared: %s", printable(p))
+		e.Warnf("not compared: %s", printable.Text(p, ""))
 	}
 	if err := f.output.Write(e.Out, d, d.table); err != nil {
 		return err

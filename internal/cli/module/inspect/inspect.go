@@ -30,13 +30,13 @@ func Command(e *command.Environment) *cobra.Command {
 		Long: "Show the name, version, digest and origin of a module, its layers, its signatures (without verifying them), the " +
 			"objects that it installs with the default values of its charts, and the images that these objects run.\n\n" +
 			open.ReferenceHelp + "\n\n" +
-			"Charts are rendered as for an empty cluster with Kubernetes " + bundle.KubeVersion +
+			"Charts are rendered for an empty cluster that runs Kubernetes " + bundle.KubeVersion +
 			". A chart that cannot be rendered without additional values is not an error: the output shows the reason instead of " +
 			"the objects.",
 		Example: "  kymactl module inspect registry.example.org/modules//example.org/module/greeter:1.0.0\n" +
 			"  kymactl module inspect ./greeter.tar -o jsonpath='{.images}'\n" +
 			"  kymactl module inspect ./greeter.tar --show-objects",
-		Args: cobra.ExactArgs(1),
+		Args: command.Args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), e, args[0])
 		},

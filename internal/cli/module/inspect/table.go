@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/printable"
 )
 
 // A printer writes lines. It stops at the first error, which it keeps in err.
@@ -22,7 +23,7 @@ func (p *printer) line(columns ...string) {
 		return
 	}
 	for i := range columns {
-		columns[i] = printable(columns[i])
+		columns[i] = printable.Text(columns[i], "")
 	}
 	_, p.err = io.WriteString(p.w, strings.TrimRight(strings.Join(columns, "\t"), "\t")+"\n")
 }
@@ -38,16 +39,6 @@ func (p *printer) field(name, value string) {
 func (p *printer) section(title string) {
 	p.line()
 	p.line(title)
-}
-
-// printable replaces non-printable characters, which could control a terminal or break a column, with question marks.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '?'
-	}, s)
 }
 
 // line returns the text of an error on one line.

@@ -80,7 +80,7 @@ func Command(e *command.Environment) *cobra.Command {
 		Example: "  kymactl module list --channel fast\n" +
 			"  kymactl module list --kyma cluster-a -n team-a\n" +
 			"  kymactl module list -A -o jsonpath='{.modules[?(@.state==\"Error\")].name}'",
-		Args: cobra.NoArgs,
+		Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return l.run(cmd.Context()) },
 	}
 	f := cmd.Flags()

@@ -30,7 +30,7 @@ func NewKeygen(e *command.Environment) *cobra.Command {
 			"fails and does not replace it.\n\n" +
 			"You can also use any other RSA key of at least 2048 bits, such as the key of a certificate.",
 		Example: "  kymactl module keygen release",
-		Args:    cobra.ExactArgs(1),
+		Args:    command.Args(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			private, public := args[0]+".key", args[0]+".pub"
 			if err := generate(private, public); err != nil {

@@ -45,7 +45,7 @@ func Command(e *command.Environment) *cobra.Command {
 		Example: "  kymactl module keygen release\n" +
 			"  kymactl module sign greeter.tar --key release.key\n" +
 			"  kymactl module sign registry.example.org/modules//example.org/module/greeter:1.0.0 --key release.key --signature-name acme",
-		Args: cobra.ExactArgs(1),
+		Args: command.Args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.run(cmd.Context(), args[0])
 		},

@@ -56,7 +56,7 @@ func NewVerify(e *command.Environment) *cobra.Command {
 			"to it by this digest.",
 		Example: "  kymactl module verify registry.example.org/modules//example.org/module/greeter:1.0.0 --key release.pub\n" +
 			"  kymactl module verify ./greeter --key old.pub --key new.pub --signature-name acme --cosign -o json",
-		Args: cobra.ExactArgs(1),
+		Args: command.Args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return v.run(cmd.Context(), args[0])
 		},

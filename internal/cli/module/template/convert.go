@@ -55,7 +55,7 @@ func NewConvert(e *command.Environment) *cobra.Command {
 			"kubeconfig from that Secret: credentials are never converted.",
 		Example: "  kubectl get moduletemplates.operator.kyma-project.io -A -o yaml | kymactl module convert - --channel regular\n" +
 			"  kymactl module convert kyma.yaml manifest.yaml --provider-config cluster-a -n team-a -o ours.yaml",
-		Args:              cobra.MinimumNArgs(1),
+		Args:              command.Args(1, command.NoMaximum),
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), e, args)

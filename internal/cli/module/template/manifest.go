@@ -39,7 +39,7 @@ func NewManifest(e *command.Environment) *cobra.Command {
 		Example: "  kymactl module manifest registry.example.org/modules//example.org/module/greeter:1.0.0 \\\n" +
 			"    -n team-a --provider-config cluster-a | kubectl apply -f -\n" +
 			"  kymactl module manifest ./greeter.tar --repository registry.example.org/modules --name hello -o greeter.yaml",
-		Args: cobra.ExactArgs(1),
+		Args: command.Args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), e, args[0])
 		},

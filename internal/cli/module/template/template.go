@@ -44,7 +44,7 @@ func Command(e *command.Environment) *cobra.Command {
 			"The same module and flags always produce identical output.",
 		Example: "  kymactl module template registry.example.org/modules//example.org/module/greeter:1.0.0 --channel fast | kubectl apply -f -\n" +
 			"  kymactl module template ./greeter.tar --repository registry.example.org/modules --inline -o greeter.yaml",
-		Args: cobra.ExactArgs(1),
+		Args: command.Args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), e, args[0])
 		},

@@ -33,7 +33,7 @@ func NewCopy(e *command.Environment) *cobra.Command {
 			"The last line on stdout is the digest of the manifest, and the line before it is the new location of the module.",
 		Example: "  kymactl module copy registry.example.org/modules/component-descriptors/example.org/module/greeter:1.0.0 mirror.example.org/modules\n" +
 			"  kymactl module copy registry.example.org/modules//example.org/module/greeter:1.0.0 ./greeter.tar",
-		Args: cobra.ExactArgs(2),
+		Args: command.Args(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			from, to := args[0], args[1]

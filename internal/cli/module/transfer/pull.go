@@ -43,7 +43,7 @@ func NewPull(e *command.Environment) *cobra.Command {
 			"The last line on stdout is the digest of the manifest, and the line before it is the path of the layout.",
 		Example: "  kymactl module pull registry.example.org/modules/component-descriptors/example.org/module/greeter:1.0.0\n" +
 			"  kymactl module pull registry.example.org/modules//example.org/module/greeter:1.0.0 -o greeter.tar --key release.pub",
-		Args: cobra.ExactArgs(1),
+		Args: command.Args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			if err := file.CheckLayout(to, &output); err != nil {

@@ -34,7 +34,7 @@ func NewPush(e *command.Environment) *cobra.Command {
 		Example: "  kymactl module push greeter registry.example.org/modules\n" +
 			"  kymactl module push greeter.tar registry.example.org/modules --name-mapping sha256-digest\n" +
 			"  kymactl module push greeter localhost:5000/modules -o json | jq -r .digest",
-		Args: cobra.ExactArgs(2),
+		Args: command.Args(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			if err := t.checkMapping(); err != nil {

@@ -57,7 +57,7 @@ func NewUnpack(e *command.Environment) *cobra.Command {
 			"of the manifest, and the line before it is the path of the directory.",
 		Example: "  kymactl module unpack registry.example.org/modules//example.org/module/greeter:1.0.0\n" +
 			"  kymactl module unpack greeter.tar -o greeter-files --force && helm template greeter-files/charts/greeter",
-		Args: cobra.ExactArgs(1),
+		Args: command.Args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return u.run(cmd.Context(), args[0])
 		},

@@ -86,7 +86,7 @@ func (sc *scenario) test(t *testing.T) {
 	}
 	after := s.c.All()
 	if sc.want == sc.was && out.Kind == Updated && out.Before != nil {
-		sc.foretell(t, out)
+		sc.compareDryRun(t, out)
 	}
 
 	s, in = sc.prepare(t)
@@ -113,8 +113,8 @@ func (sc *scenario) test(t *testing.T) {
 	}
 }
 
-// foretell tries the repair of an object, and compares its outcome with that of the repair.
-func (sc *scenario) foretell(t *testing.T, repair Outcome) {
+// compareDryRun tries the repair of an object, and compares its outcome with that of the repair.
+func (sc *scenario) compareDryRun(t *testing.T, repair Outcome) {
 	t.Helper()
 	s, in := sc.prepare(t)
 	en := &in.Entry

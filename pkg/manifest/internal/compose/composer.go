@@ -204,7 +204,7 @@ func (c *Composer) learnKinds(objects []*unstructured.Unstructured) {
 			continue
 		}
 		for gvk, m := range object.ServedKinds(u) {
-			c.Environment.Learn(gvk, m)
+			c.Environment.AddMapping(gvk, m)
 		}
 	}
 }

@@ -83,7 +83,7 @@ func (c *target) Mapping(_ context.Context, gvk schema.GroupVersionKind) (cluste
 	return cluster.Mapping{}, &cluster.NoKindError{GVK: gvk}
 }
 
-func (c *target) Learn(gvk schema.GroupVersionKind, m cluster.Mapping) {
+func (c *target) AddMapping(gvk schema.GroupVersionKind, m cluster.Mapping) {
 	if c.kinds == nil {
 		c.kinds = map[schema.GroupVersionKind]cluster.Mapping{}
 	}

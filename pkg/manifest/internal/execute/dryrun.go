@@ -116,7 +116,7 @@ func (d *dryRun) problem(part object.PartID, err error) error {
 // the objects of a part are unknown.
 func (d *dryRun) prune(ctx context.Context) {
 	d.progress.recordPrunes(d.Plan.Actions)
-	if d.Plan.Verdicts.IsIncomplete() {
+	if d.Plan.Decisions.IsIncomplete() {
 		return
 	}
 	what := d.progress.doomed()
@@ -130,7 +130,7 @@ func (d *dryRun) prune(ctx context.Context) {
 	mapping := func(gvk schema.GroupVersionKind) (cluster.Mapping, error) {
 		return d.Applier.Target.Mapper.Mapping(ctx, gvk)
 	}
-	for _, ref := range teardown.Foresee(entries, what.Objects, d.Applier.Target.ID, parts, mapping) {
+	for _, ref := range teardown.Preview(entries, what.Objects, d.Applier.Target.ID, parts, mapping) {
 		d.out.Changes = append(d.out.Changes, Change{Key: ref, Action: ActionPrune})
 	}
 }
@@ -138,7 +138,7 @@ func (d *dryRun) prune(ctx context.Context) {
 // pruneFormer records the objects that would be pruned because a release is adopted.
 func (d *dryRun) pruneFormer(ctx context.Context) error {
 	for _, c := range d.Plan.Components {
-		if c.Rendered == nil || c.Purpose == compose.Repair || c.Record.Revision > 0 || d.Plan.Verdicts.Of(c.Name).Hindrance.Fails() {
+		if c.Rendered == nil || c.Purpose == compose.Repair || c.Record.Revision > 0 || d.Plan.Decisions.Of(c.Name).Hindrance.Fails() {
 			continue
 		}
 		refs, err := d.Former(ctx, c, d.progress.isMember)
@@ -158,20 +158,20 @@ func (d *dryRun) pruneFormer(ctx context.Context) error {
 func (d *dryRun) conclude() {
 	p := d.Plan
 	for i := range p.Parts {
-		if failure, failed := p.Verdicts.Failure(p.Parts[i].Name); failed {
+		if failure, failed := p.Decisions.Failure(p.Parts[i].Name); failed {
 			d.out.Problems = append(d.out.Problems, p.Parts[i].Name.String()+": "+failure.Reason)
 		}
 	}
-	if reason, waits := p.Verdicts.Waiting(); waits {
+	if reason, waits := p.Decisions.Waiting(); waits {
 		d.out.Notes = append(d.out.Notes, reason)
 	}
-	if p.Verdicts.IsIncomplete() {
+	if p.Decisions.IsIncomplete() {
 		d.out.Notes = append(d.out.Notes, "no objects are pruned until all installs can be rendered")
 	}
 	for _, c := range p.Components {
 		n := c.CountHooks()
 		switch {
-		case n == 0 || p.Verdicts.Of(c.Name).Hindrance.Fails():
+		case n == 0 || p.Decisions.Of(c.Name).Hindrance.Fails():
 		case n == 1:
 			d.out.Notes = append(d.out.Notes, c.Name.String()+": the chart has 1 hook")
 		default:

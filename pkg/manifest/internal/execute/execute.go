@@ -183,7 +183,7 @@ func (r *run) prepare(ctx context.Context) {
 	}
 	seen := map[schema.GroupVersionKind]bool{}
 	for _, c := range r.progress.components {
-		if r.progress.verdicts.Stop(c.Name) {
+		if r.progress.decisions.Stop(c.Name) {
 			continue
 		}
 		for i := range c.Objects {
@@ -229,11 +229,11 @@ func (r *run) abandon(ctx context.Context) {
 // reasons returns the reasons why the run did not get further.
 func (r *run) reasons() inventory.Reasons {
 	p := r.progress
-	out := inventory.Reasons{Failed: map[object.PartID]inventory.Failure{}, Held: p.verdicts.Held()}
-	out.Waiting, _ = p.verdicts.Waiting()
+	out := inventory.Reasons{Failed: map[object.PartID]inventory.Failure{}, Held: p.decisions.Held()}
+	out.Waiting, _ = p.decisions.Waiting()
 	for i := range p.plan.Parts {
 		part := &p.plan.Parts[i]
-		if failure, failed := p.verdicts.Failure(part.Name); failed {
+		if failure, failed := p.decisions.Failure(part.Name); failed {
 			out.Failed[part.Name] = inventory.Failure{Digest: part.Digest, Message: failure.Reason, Transient: ssa.IsTransient(failure.Err)}
 		}
 	}
@@ -246,7 +246,7 @@ func (r *run) reasons() inventory.Reasons {
 // summarize returns the result. It sorts the repaired drift, because objects are applied in no particular order.
 func (r *run) summarize() Result {
 	out := r.result
-	out.Waiting, _ = r.progress.verdicts.Waiting()
+	out.Waiting, _ = r.progress.decisions.Waiting()
 	out.Released = r.progress.released
 	out.ChangedCRDs = out.ChangedCRDs || len(out.HandedOver) > 0
 	slices.SortFunc(out.Shared, func(a, b SharedCRD) int { return strings.Compare(a.Ref.Name, b.Ref.Name) })
@@ -259,7 +259,7 @@ func (r *run) err() error {
 	var all []failure
 	for i := range r.progress.plan.Parts {
 		part := &r.progress.plan.Parts[i]
-		v, failed := r.progress.verdicts.Failure(part.Name)
+		v, failed := r.progress.decisions.Failure(part.Name)
 		switch {
 		case failed && v.Err == nil:
 			all = append(all, failure{title: part.Name.String(), err: errors.New(v.Reason)})

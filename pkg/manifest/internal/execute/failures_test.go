@@ -54,7 +54,7 @@ func TestFailureKeepsItsKind(t *testing.T) {
 		"Pruning": {reason: "Pruning.", run: func(r *run, _ *compose.Component) { r.pruneErr = forbidden }, want: true},
 		"Tests":   {reason: "The tests.", run: func(r *run, _ *compose.Component) { r.testErr = forbidden }, want: true},
 		"Earlier": {reason: "A failure of an earlier call has no type.", run: func(r *run, c *compose.Component) {
-			r.progress.note(plan.Verdict{Part: c.Name, Hindrance: plan.Failed, Reason: forbidden.Error()})
+			r.progress.note(plan.Decision{Part: c.Name, Hindrance: plan.Failed, Reason: forbidden.Error()})
 		}},
 	}
 	for name, tc := range cases {

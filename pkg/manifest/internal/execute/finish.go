@@ -18,7 +18,7 @@ import (
 func (r *run) finish(ctx context.Context) {
 	p := r.progress
 	for _, c := range p.components {
-		if p.verdicts.Stop(c.Name) {
+		if p.decisions.Stop(c.Name) {
 			continue
 		}
 		if reason, missing := p.missing(c); missing {
@@ -63,7 +63,7 @@ func (r *run) prune(ctx context.Context) {
 	if len(what.Entries) == 0 && len(what.Parts) == 0 {
 		return
 	}
-	if p.verdicts.IsIncomplete() {
+	if p.decisions.IsIncomplete() {
 		// A part that cannot be composed may contain some of the objects.
 		p.wait(object.WholeBundle, "pruning is paused until all installs can be rendered")
 		return
@@ -119,7 +119,7 @@ func (r *run) dropParts(ctx context.Context, parts []object.PartID, done bool) {
 // it does not.
 func (r *run) test(ctx context.Context) {
 	p := r.progress
-	if r.Test == nil || !p.verdicts.IsClear() || r.pruneErr != nil || !p.isApplied() {
+	if r.Test == nil || !p.decisions.IsClear() || r.pruneErr != nil || !p.isApplied() {
 		return
 	}
 	done, err := r.Test(ctx, TestInput{

@@ -49,10 +49,10 @@ func (r *run) applyHeld(ctx context.Context) {
 func (r *run) runPre(ctx context.Context) bool {
 	p, on, before := r.progress, false, hook.Standing{}
 	for _, c := range p.components {
-		if before.Waits() && c.Purpose == compose.Advance && !p.verdicts.Stop(c.Name) {
+		if before.Waits() && c.Purpose == compose.Advance && !p.decisions.Stop(c.Name) {
 			p.wait(c.Name, before.Message)
 		}
-		if c.Hooks == nil || p.verdicts.Stop(c.Name) {
+		if c.Hooks == nil || p.decisions.Stop(c.Name) {
 			continue
 		}
 		h, err := r.Installs.RunPre(ctx, c, r.view(c))
@@ -76,7 +76,7 @@ func (r *run) runPost(ctx context.Context) {
 	p := r.progress
 	var ready []*compose.Component
 	for _, c := range p.components {
-		if c.Hooks == nil || p.verdicts.Stop(c.Name) {
+		if c.Hooks == nil || p.decisions.Stop(c.Name) {
 			continue
 		}
 		if reason, missing := p.missing(c); missing {

@@ -32,8 +32,8 @@ type progress struct {
 	// restarted contains the objects whose contention ended, as returned by plan.Intend.
 	restarted map[cluster.ObjectRef]bool
 	// runs contains the runs of the hooks of components by part, if they have begun.
-	runs     map[object.PartID]*inventory.Run
-	verdicts plan.Verdicts
+	runs      map[object.PartID]*inventory.Run
+	decisions plan.Decisions
 	// released contains the custom resources that stay because the bundle now has a different one.
 	released []Released
 }
@@ -46,7 +46,7 @@ func newProgress(p *plan.Plan) *progress {
 	}
 	return &progress{
 		plan: p, inventory: p.Inventory.Clone(), objects: maps.Clone(p.Objects), components: slices.Clone(p.Components), actions: actions,
-		runs: map[object.PartID]*inventory.Run{}, verdicts: slices.Clone(p.Verdicts),
+		runs: map[object.PartID]*inventory.Run{}, decisions: slices.Clone(p.Decisions),
 	}
 }
 
@@ -114,12 +114,12 @@ func (p *progress) keepDeleted(c *compose.Component, s object.Stage, idx map[clu
 	}
 }
 
-// note adds verdicts.
-func (p *progress) note(v ...plan.Verdict) { p.verdicts = append(p.verdicts, v...) }
+// note adds decisions.
+func (p *progress) note(v ...plan.Decision) { p.decisions = append(p.decisions, v...) }
 
 // wait records the reason why a part, or the whole bundle, waits.
 func (p *progress) wait(part object.PartID, reason string) {
-	p.note(plan.Verdict{Part: part, Hindrance: plan.Waiting, Reason: reason})
+	p.note(plan.Decision{Part: part, Hindrance: plan.Waiting, Reason: reason})
 }
 
 // fail records that a part failed.

@@ -123,8 +123,8 @@ func TestMissing(t *testing.T) {
 func TestAwaitCRDs(t *testing.T) {
 	ref := crd("as.g")
 	starts := cluster.ObjectState{Message: "is not accepted"}
-	waits := func(part object.PartID, reason string) plan.Verdict {
-		return plan.Verdict{Part: part, Hindrance: plan.Waiting, Reason: ref.String() + ": " + reason}
+	waits := func(part object.PartID, reason string) plan.Decision {
+		return plan.Decision{Part: part, Hindrance: plan.Waiting, Reason: ref.String() + ": " + reason}
 	}
 	gone := applied("web", ref)
 	gone.Pruned = true
@@ -133,18 +133,18 @@ func TestAwaitCRDs(t *testing.T) {
 		entry  inventory.Entry
 		known  cluster.ObjectState
 		latest map[cluster.ObjectRef]cluster.ObjectState
-		said   plan.Verdicts
-		want   plan.Verdicts
+		said   plan.Decisions
+		want   plan.Decisions
 	}{
-		"Own":         {reason: "A component waits for its own CRD.", entry: applied("web", ref), known: starts, want: plan.Verdicts{waits("web", "is not accepted")}},
-		"OfBundle":    {reason: "All components wait for the CRDs of the bundle.", entry: applied(object.PartCRDs, ref), want: plan.Verdicts{waits("web", "is not established"), waits("db", "is not established")}},
+		"Own":         {reason: "A component waits for its own CRD.", entry: applied("web", ref), known: starts, want: plan.Decisions{waits("web", "is not accepted")}},
+		"OfBundle":    {reason: "All components wait for the CRDs of the bundle.", entry: applied(object.PartCRDs, ref), want: plan.Decisions{waits("web", "is not established"), waits("db", "is not established")}},
 		"Established": {reason: "No component waits for an established CRD.", entry: applied("web", ref), known: cluster.ObjectState{Status: cluster.Current}},
 		"Latest":      {reason: "The watch may have a newer state.", entry: applied("web", ref), known: starts, latest: map[cluster.ObjectRef]cluster.ObjectState{ref: {Status: cluster.Current}}},
 		"NotApplied":  {reason: "A CRD that is not applied yet has failed or waits itself.", entry: pending("web", ref), known: starts},
 		"Pruned":      {reason: "No component waits for a CRD that is pruned.", entry: gone, known: starts},
 		"Stopped": {
 			reason: "A failed component does not wait.", entry: applied("web", ref), known: starts,
-			said: plan.Verdicts{{Part: "web", Hindrance: plan.Failed, Reason: "no"}},
+			said: plan.Decisions{{Part: "web", Hindrance: plan.Failed, Reason: "no"}},
 		},
 	}
 	for name, tc := range cases {
@@ -168,32 +168,32 @@ func TestAwaitInstalls(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		entry  inventory.Entry
-		said   plan.Verdicts
-		want   plan.Verdicts
+		said   plan.Decisions
+		want   plan.Decisions
 	}{
 		"Applied": {reason: "All installs are applied.", entry: applied("web", a)},
 		"NotApplied": {
 			reason: "An install that waits for an object holds back the custom resource.", entry: pending("web", a),
-			want: plan.Verdicts{
+			want: plan.Decisions{
 				{Part: "web", Hindrance: plan.Waiting, Reason: "ConfigMap apps/a: is being recreated: is being deleted"},
 				{Part: object.PartResource, Hindrance: plan.Waiting, Reason: "resource is waiting for web to be applied"},
 			},
 		},
 		"Failed": {
-			reason: "An install that failed holds it back, too.", entry: applied("web", a), said: plan.Verdicts{{Part: "web", Hindrance: plan.Failed, Reason: "no"}},
-			want: plan.Verdicts{{Part: object.PartResource, Hindrance: plan.Waiting, Reason: "resource is waiting for web to be applied"}},
+			reason: "An install that failed holds it back, too.", entry: applied("web", a), said: plan.Decisions{{Part: "web", Hindrance: plan.Failed, Reason: "no"}},
+			want: plan.Decisions{{Part: object.PartResource, Hindrance: plan.Waiting, Reason: "resource is waiting for web to be applied"}},
 		},
 		"Blocked": {
-			reason: "An install that a CRD blocks holds it back, too.", entry: applied("web", a), said: plan.Verdicts{{Part: "web", Hindrance: plan.Blocked, Reason: "no"}},
-			want: plan.Verdicts{{Part: object.PartResource, Hindrance: plan.Waiting, Reason: "resource is waiting for web to be applied"}},
+			reason: "An install that a CRD blocks holds it back, too.", entry: applied("web", a), said: plan.Decisions{{Part: "web", Hindrance: plan.Blocked, Reason: "no"}},
+			want: plan.Decisions{{Part: object.PartResource, Hindrance: plan.Waiting, Reason: "resource is waiting for web to be applied"}},
 		},
 		"Spared": {
 			reason: "An install with a CRD that cannot be repaired does not.", entry: applied("web", a),
-			said: plan.Verdicts{{Part: "web", Hindrance: plan.Spared, Reason: "no"}},
+			said: plan.Decisions{{Part: "web", Hindrance: plan.Spared, Reason: "no"}},
 		},
 		"ResourceStopped": {
 			reason: "A failed component does not wait.", entry: applied("web", a),
-			said: plan.Verdicts{{Part: "web", Hindrance: plan.Failed, Reason: "no"}, {Part: object.PartResource, Hindrance: plan.Failed, Reason: "no"}},
+			said: plan.Decisions{{Part: "web", Hindrance: plan.Failed, Reason: "no"}, {Part: object.PartResource, Hindrance: plan.Failed, Reason: "no"}},
 		},
 	}
 	for name, tc := range cases {

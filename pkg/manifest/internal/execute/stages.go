@@ -24,7 +24,7 @@ func (r *run) applyStage(ctx context.Context, s object.Stage) {
 	p := r.progress
 	idx := p.inventory.Index()
 	for _, c := range p.components {
-		if p.verdicts.Stop(c.Name) {
+		if p.decisions.Stop(c.Name) {
 			continue
 		}
 		p.keepDeleted(c, s, idx)
@@ -51,7 +51,7 @@ func (r *run) labelNamespace(ctx context.Context) {
 	p := r.progress
 	for _, c := range p.components {
 		m := c.NamespaceMetadata
-		if m.IsEmpty() || c.Purpose == compose.Repair || p.verdicts.Stop(c.Name) {
+		if m.IsEmpty() || c.Purpose == compose.Repair || p.decisions.Stop(c.Name) {
 			continue
 		}
 		t := r.Applier.Target
@@ -124,7 +124,7 @@ func (r *run) recordApplied(o *object.Desired, en *inventory.Entry, out apply.Ou
 	case !drifted, inherits:
 		r.result.Updated++
 	case out.Before == nil || replaced:
-		revive(r.progress.inventory, r.progress.objects, o)
+		recreateResource(r.progress.inventory, r.progress.objects, o)
 		en.Restores = en.Restores.Add(now)
 		r.result.Repaired = append(r.result.Repaired, observe.Drift{Key: o.Ref, Kind: kindOf(replaced, out.Kind)})
 	case ownership.IsDrift(!out.Lost.Empty(), len(ceded)):
@@ -158,7 +158,7 @@ func (r *run) recordUsed(o *object.Desired, en *inventory.Entry, out apply.Outco
 	p.objects[o.Ref] = out.State
 	delete(p.actions, o.Ref)
 	if replaced {
-		revive(p.inventory, p.objects, o)
+		recreateResource(p.inventory, p.objects, o)
 	}
 }
 

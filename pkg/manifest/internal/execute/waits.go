@@ -36,10 +36,10 @@ func untilCreated(en *inventory.Entry, s cluster.ObjectState) string {
 	return "is being recreated: " + reason
 }
 
-// awaitCRDs returns verdicts for the components that have to wait until the API server serves their kinds: the kinds of their own
+// awaitCRDs returns decisions for the components that have to wait until the API server serves their kinds: the kinds of their own
 // CRDs, of the CRDs of the bundle, and of CRDs of other parts. The function latest returns the latest known state of an object.
-func (p *progress) awaitCRDs(latest func(ref cluster.ObjectRef) (cluster.ObjectState, bool)) plan.Verdicts {
-	var out plan.Verdicts
+func (p *progress) awaitCRDs(latest func(ref cluster.ObjectRef) (cluster.ObjectState, bool)) plan.Decisions {
+	var out plan.Decisions
 	for i := range p.inventory.Objects {
 		en := &p.inventory.Objects[i]
 		if en.Stage != object.StageCRDs || en.UID == "" || en.Pruned {
@@ -53,27 +53,27 @@ func (p *progress) awaitCRDs(latest func(ref cluster.ObjectRef) (cluster.ObjectS
 			continue
 		}
 		for _, c := range p.components {
-			if !p.verdicts.Stop(c.Name) && !out.Stop(c.Name) && c.Needs(en) {
-				out = append(out, plan.Verdict{Part: c.Name, Hindrance: plan.Waiting, Reason: en.Ref().String() + ": " + cmp.Or(s.Message, "is not established")})
+			if !p.decisions.Stop(c.Name) && !out.Stop(c.Name) && c.Needs(en) {
+				out = append(out, plan.Decision{Part: c.Name, Hindrance: plan.Waiting, Reason: en.Ref().String() + ": " + cmp.Or(s.Message, "is not established")})
 			}
 		}
 	}
 	return out
 }
 
-// awaitInstalls returns verdicts for the installs that have to wait for an object, and for the custom resource of the bundle if
+// awaitInstalls returns decisions for the installs that have to wait for an object, and for the custom resource of the bundle if
 // it has to wait for the installs: its kind is served only once all installs are applied.
-func (p *progress) awaitInstalls() plan.Verdicts {
-	var out plan.Verdicts
+func (p *progress) awaitInstalls() plan.Decisions {
+	var out plan.Decisions
 	for _, c := range p.components {
-		if c.Install == nil || p.verdicts.Stop(c.Name) {
+		if c.Install == nil || p.decisions.Stop(c.Name) {
 			continue
 		}
 		if reason, missing := p.missing(c); missing {
-			out = append(out, plan.Verdict{Part: c.Name, Hindrance: plan.Waiting, Reason: reason})
+			out = append(out, plan.Decision{Part: c.Name, Hindrance: plan.Waiting, Reason: reason})
 		}
 	}
-	all := slices.Concat(p.verdicts, out)
+	all := slices.Concat(p.decisions, out)
 	for _, c := range p.components {
 		if c.Resource == nil || all.Stop(c.Name) {
 			continue
@@ -81,7 +81,7 @@ func (p *progress) awaitInstalls() plan.Verdicts {
 		for i := range p.plan.Parts {
 			if part := &p.plan.Parts[i]; part.Resource == nil && all.Stop(part.Name) {
 				reason := fmt.Sprintf("%s is waiting for %s to be applied", c.Name, part.Name)
-				out = append(out, plan.Verdict{Part: c.Name, Hindrance: plan.Waiting, Reason: reason})
+				out = append(out, plan.Decision{Part: c.Name, Hindrance: plan.Waiting, Reason: reason})
 				break
 			}
 		}

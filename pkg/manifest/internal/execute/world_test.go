@@ -222,7 +222,7 @@ func (w *world) composePart(p *bundle.Part, rec inventory.Part) (*compose.Compon
 		}
 		if gk == object.CRDKind {
 			for gvk, m := range object.ServedKinds(u) {
-				w.c.Learn(gvk, m)
+				w.c.AddMapping(gvk, m)
 			}
 		}
 		o, err := object.New(u, p.Name, s)
@@ -323,7 +323,7 @@ func (w *world) runAll() {
 // isDone reports whether the next call has nothing to do.
 func (w *world) isDone() bool {
 	p := w.build()
-	return len(p.Components) == 0 && p.Verdicts.IsClear() && len(newProgress(p).doomed().Entries) == 0
+	return len(p.Components) == 0 && p.Decisions.IsClear() && len(newProgress(p).doomed().Entries) == 0
 }
 
 // dryRun returns what would be done.

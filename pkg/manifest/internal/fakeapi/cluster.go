@@ -105,7 +105,7 @@ func (c *Cluster) UID(context.Context) (string, error) { return "", nil }
 // ConfirmUID returns an empty UID.
 func (c *Cluster) ConfirmUID(context.Context) (string, error) { return "", nil }
 
-// Mapping returns the mapping of a kind that is served or was added with Learn.
+// Mapping returns the mapping of a kind that is served or was added with AddMapping.
 func (c *Cluster) Mapping(_ context.Context, gvk schema.GroupVersionKind) (cluster.Mapping, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,8 +118,8 @@ func (c *Cluster) Mapping(_ context.Context, gvk schema.GroupVersionKind) (clust
 	return cluster.Mapping{}, &cluster.NoKindError{GVK: gvk}
 }
 
-// Learn adds the mapping of a kind.
-func (c *Cluster) Learn(gvk schema.GroupVersionKind, m cluster.Mapping) {
+// AddMapping adds the mapping of a kind.
+func (c *Cluster) AddMapping(gvk schema.GroupVersionKind, m cluster.Mapping) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.learned[gvk] = m

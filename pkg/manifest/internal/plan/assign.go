@@ -28,7 +28,7 @@ type Draft struct {
 
 	// Components lists the components in the order of the bundle, each with its own objects only.
 	Components []*compose.Component
-	Verdicts   Verdicts
+	Decisions  Decisions
 
 	// waits is Composed.Waits.
 	waits map[object.PartID]bool
@@ -37,7 +37,7 @@ type Draft struct {
 // Assign assigns each composed object to one part, and returns the resulting Draft. If two parts contain an object, the later
 // part fails. CRDs are an exception, because several charts often contain the same one: as in Helm, the first part owns it.
 func Assign(s *Selection, composed Composed) *Draft {
-	d := &Draft{Selection: s, Verdicts: unplanned(s, composed), waits: composed.Waits}
+	d := &Draft{Selection: s, Decisions: unplanned(s, composed), waits: composed.Waits}
 	owner := map[cluster.ObjectRef]object.PartID{}
 	for i := range s.Inventory.Objects {
 		// A planned part may no longer contain the object. A part that is not in the bundle does not contain it.
@@ -53,12 +53,12 @@ func Assign(s *Selection, composed Composed) *Draft {
 		}
 		own, err := withOwn(c, owner)
 		if err == nil && c.Purpose.Restores() {
-			var v Verdicts
+			var v Decisions
 			own, v = withKnown(own, s)
-			d.Verdicts = append(d.Verdicts, v...)
+			d.Decisions = append(d.Decisions, v...)
 		}
 		if err != nil {
-			d.Verdicts = append(d.Verdicts, Fail(c.Name, Dropped, err))
+			d.Decisions = append(d.Decisions, Fail(c.Name, Dropped, err))
 			continue
 		}
 		for n := range own.Objects {
@@ -86,13 +86,13 @@ func markOwnNamespaces(components []*compose.Component, owner map[cluster.Object
 	}
 }
 
-// unplanned returns the verdicts on stuck parts and on parts that cannot be composed.
-func unplanned(s *Selection, composed Composed) Verdicts {
-	var out Verdicts
+// unplanned returns the decisions on stuck parts and on parts that cannot be composed.
+func unplanned(s *Selection, composed Composed) Decisions {
+	var out Decisions
 	for i := range s.Parts {
 		name := s.Parts[i].Name
 		if why, stuck := s.Stuck[name]; stuck {
-			out = append(out, Verdict{Part: name, Hindrance: Failed, Reason: text.OneLine(why)})
+			out = append(out, Decision{Part: name, Hindrance: Failed, Reason: text.OneLine(why)})
 		}
 		if err := composed.Errors[name]; err != nil {
 			out = append(out, Fail(name, Dropped, err))
@@ -125,9 +125,9 @@ func withOwn(c *compose.Component, owner map[cluster.ObjectRef]object.PartID) (*
 // withKnown reduces the component of a repair, or of a change of labels, to the objects in the inventory. A CRD of another part stays
 // with that part: the record of the component lists it. A repair contains only objects that would be applied in the same form as
 // before. It is a failure if an object that needs a repair is not among them.
-func withKnown(c *compose.Component, s *Selection) (*compose.Component, Verdicts) {
+func withKnown(c *compose.Component, s *Selection) (*compose.Component, Decisions) {
 	idx := s.Inventory.Index()
-	var failed Verdicts
+	var failed Decisions
 	c.Objects = slices.DeleteFunc(c.Objects, func(o object.Desired) bool {
 		en := idx[o.Ref]
 		switch {

@@ -31,9 +31,9 @@ func TestAssign(t *testing.T) {
 		errs     map[object.PartID]error
 	}
 	type want struct {
-		Objects  map[object.PartID][]cluster.ObjectRef
-		Shared   map[object.PartID][]string
-		Verdicts Verdicts
+		Objects   map[object.PartID][]cluster.ObjectRef
+		Shared    map[object.PartID][]string
+		Decisions Decisions
 		// Inside lists the objects whose namespaces the bundle contains.
 		Inside []cluster.ObjectRef
 	}
@@ -63,8 +63,8 @@ func TestAssign(t *testing.T) {
 			reason: "If two parts contain an object, the later one fails. It owns none of its objects, so another part can.",
 			args:   args{objects: map[object.PartID][]cluster.ObjectRef{"web": {a}, "db": {b, a}, "ui": {b}}},
 			want: want{
-				Objects:  map[object.PartID][]cluster.ObjectRef{"web": {a}, "ui": {b}},
-				Verdicts: Verdicts{{Part: "db", Hindrance: Dropped, Reason: "ConfigMap apps/a is also part of web"}},
+				Objects:   map[object.PartID][]cluster.ObjectRef{"web": {a}, "ui": {b}},
+				Decisions: Decisions{{Part: "db", Hindrance: Dropped, Reason: "ConfigMap apps/a is also part of web"}},
 			},
 		},
 		"SharedCRDs": {
@@ -79,8 +79,8 @@ func TestAssign(t *testing.T) {
 			reason: "A part at rest keeps its objects, regardless of its position.",
 			args:   args{entries: []inventory.Entry{applied("ui", a)}, objects: map[object.PartID][]cluster.ObjectRef{"web": {a}, "db": {b}}},
 			want: want{
-				Objects:  map[object.PartID][]cluster.ObjectRef{"db": {b}},
-				Verdicts: Verdicts{{Part: "web", Hindrance: Dropped, Reason: "ConfigMap apps/a is also part of ui"}},
+				Objects:   map[object.PartID][]cluster.ObjectRef{"db": {b}},
+				Decisions: Decisions{{Part: "web", Hindrance: Dropped, Reason: "ConfigMap apps/a is also part of ui"}},
 			},
 		},
 		"GivenAway": {
@@ -122,7 +122,7 @@ func TestAssign(t *testing.T) {
 			args: args{
 				stuck: map[object.PartID]string{"db": "hook\nfailed"}, errs: map[object.PartID]error{"web": errors.New("no chart"), "ui": errors.New("")},
 			},
-			want: want{Verdicts: Verdicts{
+			want: want{Decisions: Decisions{
 				{Part: "web", Hindrance: Dropped, Reason: "no chart"}, {Part: "db", Hindrance: Failed, Reason: "hook failed"},
 				{Part: "ui", Hindrance: Dropped, Reason: "failed for an unknown reason"},
 			}},
@@ -149,7 +149,7 @@ func TestAssign(t *testing.T) {
 			composed := composeAll(s.Due, tc.args.objects)
 			composed.Errors = tc.args.errs
 			d := Assign(s, composed)
-			got := want{Objects: map[object.PartID][]cluster.ObjectRef{}, Shared: map[object.PartID][]string{}, Verdicts: d.Verdicts}
+			got := want{Objects: map[object.PartID][]cluster.ObjectRef{}, Shared: map[object.PartID][]string{}, Decisions: d.Decisions}
 			for _, c := range d.Components {
 				var refs []cluster.ObjectRef
 				for i := range c.Objects {
@@ -163,7 +163,7 @@ func TestAssign(t *testing.T) {
 					got.Shared[c.Name] = c.Record.Shared
 				}
 			}
-			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(Verdict{}, "Err")); diff != "" {
+			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(Decision{}, "Err")); diff != "" {
 				t.Errorf("\n%s\nAssign(...): -want, +got:\n%s", tc.reason, diff)
 			}
 			if diff := cmp.Diff(composeAll(s.Due, tc.args.objects).Components, composed.Components, cmpopts.IgnoreUnexported(object.Desired{})); diff != "" {

@@ -15,7 +15,7 @@ func Build(d *Draft, hold *Hold, refused map[cluster.ObjectRef]error) *Plan {
 	refusals, blocks := d.refusals(refused)
 	p := &Plan{
 		Parts: d.Parts, Components: d.Components, Inventory: d.Inventory, Objects: d.Objects,
-		Verdicts: slices.Concat(d.Verdicts, d.heldBack(hold), refusals),
+		Decisions: slices.Concat(d.Decisions, d.heldBack(hold), refusals),
 	}
 	if blocks {
 		p.Components = slices.DeleteFunc(slices.Clone(d.Components), func(c *compose.Component) bool { return c.Purpose == compose.Advance })
@@ -44,7 +44,7 @@ func actionsOf(p *Plan, s *Selection, refused map[cluster.ObjectRef]error) []Obj
 			}
 		}
 	}
-	incomplete := p.Verdicts.IsIncomplete()
+	incomplete := p.Decisions.IsIncomplete()
 	for _, a := range Prunes(p.Parts, inv, p.Components...) {
 		if a.Verb != Prune || !incomplete {
 			out = append(out, a)

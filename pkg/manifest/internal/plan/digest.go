@@ -21,7 +21,7 @@ func (p *Plan) Digest() string {
 			fmt.Fprintf(h, "hook %q %q\n", c.Hooks[i].Path, c.Hooks[i].Manifest)
 		}
 	}
-	for _, v := range p.Verdicts {
+	for _, v := range p.Decisions {
 		if v.Hindrance != Held {
 			fmt.Fprintf(h, "verdict %q %s\n", v.Part, v.Hindrance)
 		}

@@ -12,6 +12,6 @@
 //
 // The run and the dry run of a call execute the same Plan and do not change it. Its Actions determine what to do with each
 // object: VerbOf returns the verbs for the objects of components, and Prunes those for the objects that the bundle no longer
-// contains. The run calls Prunes again once a component is complete. Its Verdicts explain why parts are not applied: the steps
+// contains. The run calls Prunes again once a component is complete. Its Decisions explain why parts are not applied: the steps
 // create them, and the run adds more to a copy.
 package plan

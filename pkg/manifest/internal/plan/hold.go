@@ -26,7 +26,7 @@ func (d *Draft) Awaited() ([]object.PartID, *Hold) {
 		if part.Install == nil || !d.isAwaited(part) {
 			continue
 		}
-		if failure, failed := d.Verdicts.Failure(part.Name); failed {
+		if failure, failed := d.Decisions.Failure(part.Name); failed {
 			return ask, &Hold{Install: part.Name, Reason: failure.Reason}
 		}
 		if d.Inventory.Parts[part.Name].Digest != part.Digest {
@@ -49,20 +49,20 @@ func (d *Draft) isAwaited(part *bundle.Part) bool {
 	return d.Inventory.Parts[part.Name].Wait
 }
 
-// heldBack returns the verdicts on the parts that wait for the install of a hold. If the hold is nil, there are none. Parts whose
+// heldBack returns the decisions on the parts that wait for the install of a hold. If the hold is nil, there are none. Parts whose
 // inputs are already applied are not held, so that their drift is always repaired.
-func (d *Draft) heldBack(h *Hold) Verdicts {
+func (d *Draft) heldBack(h *Hold) Decisions {
 	if h == nil {
 		return nil
 	}
-	var out Verdicts
+	var out Decisions
 	reason := fmt.Sprintf("waits until install %s is ready, because the config layer sets Wait: %s", h.Install, h.Reason)
 	after := false
 	for i := range d.Parts {
 		part := &d.Parts[i]
 		c := d.component(part.Name)
 		if after && (c == nil || c.Purpose == compose.Advance) && d.Inventory.Parts[part.Name].Digest != part.Digest {
-			out = append(out, Verdict{Part: part.Name, Hindrance: Held, Reason: reason})
+			out = append(out, Decision{Part: part.Name, Hindrance: Held, Reason: reason})
 		}
 		after = after || part.Name == h.Install
 	}

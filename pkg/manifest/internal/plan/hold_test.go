@@ -53,12 +53,12 @@ func TestAwaited(t *testing.T) {
 		},
 		"Failed": {
 			reason:  "A failed install is not ready.",
-			draft:   Draft{Verdicts: Verdicts{{Part: "web", Hindrance: Failed, Reason: "hook failed"}}},
+			draft:   Draft{Decisions: Decisions{{Part: "web", Hindrance: Failed, Reason: "hook failed"}}},
 			records: map[object.PartID]inventory.Part{"web": {Wait: true}, "db": waits, "ui": waits}, want: want{Hold: &Hold{Install: "web", Reason: "hook failed"}},
 		},
 		"FailedUnawaited": {
 			reason:  "A failed install does not hold parts that do not wait for it.",
-			draft:   Draft{Verdicts: Verdicts{{Part: "web", Hindrance: Failed, Reason: "hook failed"}}},
+			draft:   Draft{Decisions: Decisions{{Part: "web", Hindrance: Failed, Reason: "hook failed"}}},
 			records: map[object.PartID]inventory.Part{"web": {}, "db": waits, "ui": applied}, want: want{Ask: []object.PartID{"db"}},
 		},
 	}
@@ -78,12 +78,12 @@ func TestAwaited(t *testing.T) {
 func TestHeldBack(t *testing.T) {
 	parts := []bundle.Part{install("web", "1"), install("db", "1"), install("ui", "1")}
 	reason := "waits until install db is ready, because the config layer sets Wait: it starts"
-	held := Verdicts{{Part: "ui", Hindrance: Held, Reason: reason}}
+	held := Decisions{{Part: "ui", Hindrance: Held, Reason: reason}}
 	cases := map[string]struct {
 		reason string
 		hold   *Hold
 		record inventory.Part
-		want   Verdicts
+		want   Decisions
 	}{
 		"None":    {reason: "All installs are ready."},
 		"After":   {reason: "Only the parts after the install wait.", hold: &Hold{Install: "db", Reason: "it starts"}, want: held},

@@ -18,7 +18,7 @@ import (
 type Plan struct {
 	// Parts lists the parts of the bundle.
 	Parts []bundle.Part
-	// Components lists the components of the parts to process, in the order of the bundle. A component may also have a verdict, for
+	// Components lists the components of the parts to process, in the order of the bundle. A component may also have a decision, for
 	// example Held.
 	Components []*compose.Component
 	// Inventory is the inventory in the cluster, or an empty one.
@@ -28,8 +28,8 @@ type Plan struct {
 	// Actions lists the actions on the objects of the components, in their order, followed by the actions on objects that the bundle
 	// no longer contains.
 	Actions []ObjectAction
-	// Verdicts lists the verdicts on the parts.
-	Verdicts Verdicts
+	// Decisions lists the decisions on the parts.
+	Decisions Decisions
 }
 
 // An ObjectAction describes what to do with one object.
@@ -75,10 +75,10 @@ func (p *Plan) CRDs() map[string]bool {
 	return out
 }
 
-// String returns one line for each verdict and one for each action.
+// String returns one line for each decision and one for each action.
 func (p *Plan) String() string {
 	var b strings.Builder
-	for _, v := range p.Verdicts {
+	for _, v := range p.Decisions {
 		fmt.Fprintf(&b, "%s: %s: %s\n", v.Part, v.Hindrance, v.Reason)
 	}
 	for i := range p.Actions {

@@ -50,10 +50,10 @@ func (d *Draft) CRDChanges() []CRDChange {
 	return out
 }
 
-// refusals returns the verdicts on the components whose CRDs are refused and on those that this blocks. Blocks is true if all
+// refusals returns the decisions on the components whose CRDs are refused and on those that this blocks. Blocks is true if all
 // components except repairs are blocked, so that a module does not end up between two versions. Repairs are not blocked, because
 // they were applied before and work with the existing CRDs. Blocked parts may contain objects that are not in the inventory.
-func (d *Draft) refusals(refused map[cluster.ObjectRef]error) (out Verdicts, blocks bool) {
+func (d *Draft) refusals(refused map[cluster.ObjectRef]error) (out Decisions, blocks bool) {
 	reason := ""
 	for _, c := range d.Components {
 		for i := range c.Objects {
@@ -79,7 +79,7 @@ func (d *Draft) refusals(refused map[cluster.ObjectRef]error) (out Verdicts, blo
 	for _, c := range d.Components {
 		_, failed := out.Failure(c.Name)
 		if c.Purpose == compose.Advance && !failed {
-			out = append(out, Verdict{Part: c.Name, Hindrance: Blocked, Reason: c.Name.String() + " " + reason})
+			out = append(out, Decision{Part: c.Name, Hindrance: Blocked, Reason: c.Name.String() + " " + reason})
 		}
 	}
 	return out, true

@@ -71,10 +71,10 @@ func TestRefusals(t *testing.T) {
 		return c
 	}
 	invalid := map[cluster.ObjectRef]error{a: errors.New("invalid")}
-	spared := Verdict{Part: "web", Hindrance: Spared, Reason: "CustomResourceDefinition as.g: drift is not repaired: invalid"}
+	spared := Decision{Part: "web", Hindrance: Spared, Reason: "CustomResourceDefinition as.g: drift is not repaired: invalid"}
 	type want struct {
-		Verdicts Verdicts
-		Blocks   bool
+		Decisions Decisions
+		Blocks    bool
 	}
 	cases := map[string]struct {
 		reason     string
@@ -87,18 +87,18 @@ func TestRefusals(t *testing.T) {
 		"Repair": {
 			reason:     "A CRD that cannot be repaired is skipped and does not block anything.",
 			components: []*compose.Component{component(0, compose.Repair, a), component(1, compose.Advance)}, refused: invalid,
-			want: want{Verdicts: Verdicts{spared}},
+			want: want{Decisions: Decisions{spared}},
 		},
 		"Used": {
 			reason:     "A CRD of another owner that can no longer be used is not about a repair.",
 			components: []*compose.Component{component(0, compose.Repair, a), component(1, compose.Advance)}, refused: invalid,
 			used: []inventory.Entry{{Group: a.Group, Kind: a.Kind, Name: a.Name, Use: &inventory.Use{}}},
-			want: want{Verdicts: Verdicts{{Part: "web", Hindrance: Spared, Reason: "CustomResourceDefinition as.g: invalid"}}},
+			want: want{Decisions: Decisions{{Part: "web", Hindrance: Spared, Reason: "CustomResourceDefinition as.g: invalid"}}},
 		},
 		"Advance": {
 			reason:     "The other components wait, except repairs.",
 			components: []*compose.Component{component(0, compose.Advance), component(1, compose.Advance, a), component(2, compose.Repair)}, refused: invalid,
-			want: want{Blocks: true, Verdicts: Verdicts{
+			want: want{Blocks: true, Decisions: Decisions{
 				{Part: "db", Hindrance: Dropped, Reason: "CustomResourceDefinition as.g: invalid"},
 				{Part: "web", Hindrance: Blocked, Reason: "web is waiting for CustomResourceDefinition as.g of db to be applied"},
 			}},
@@ -107,7 +107,7 @@ func TestRefusals(t *testing.T) {
 			reason:     "The others wait for the first refused CRD. Failed components do not wait.",
 			components: []*compose.Component{component(0, compose.Repair, a), component(1, compose.Advance, b), component(2, compose.Advance, crd("cs.g"))},
 			refused:    map[cluster.ObjectRef]error{a: errors.New("invalid"), b: errors.New("no version"), crd("cs.g"): errors.New("no scope")},
-			want: want{Blocks: true, Verdicts: Verdicts{
+			want: want{Blocks: true, Decisions: Decisions{
 				spared, {Part: "db", Hindrance: Dropped, Reason: "CustomResourceDefinition bs.g: no version"},
 				{Part: "ui", Hindrance: Dropped, Reason: "CustomResourceDefinition cs.g: no scope"},
 			}},
@@ -116,10 +116,10 @@ func TestRefusals(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := want{}
-			got.Verdicts, got.Blocks = (&Draft{
+			got.Decisions, got.Blocks = (&Draft{
 				Selection: &Selection{Input: Input{Inventory: &inventory.Inventory{Objects: tc.used}}}, Components: tc.components,
 			}).refusals(tc.refused)
-			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreFields(Verdict{}, "Err")); diff != "" {
+			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreFields(Decision{}, "Err")); diff != "" {
 				t.Errorf("\n%s\nrefusals(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})

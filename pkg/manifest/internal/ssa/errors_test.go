@@ -106,8 +106,8 @@ type retryableError bool
 func (retryableError) Error() string     { return "no" }
 func (e retryableError) Retryable() bool { return bool(e) }
 
-// TestVerdicts checks which errors reject an object, and which errors are transient.
-func TestVerdicts(t *testing.T) {
+// TestErrorClasses checks which errors reject an object, and which errors are transient.
+func TestErrorClasses(t *testing.T) {
 	pods, code := schema.GroupResource{Resource: "pods"}, func(code int) error {
 		return kerrors.NewGenericServerResponse(code, "patch", schema.GroupResource{Resource: "pods"}, "a", "no", 0, true)
 	}

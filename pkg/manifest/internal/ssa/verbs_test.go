@@ -292,7 +292,7 @@ func TestReadAbsent(t *testing.T) {
 			o := desired(t, aWidget)
 			if tc.learned {
 				for gvk, m := range object.ServedKinds(fakeapi.Parse(aCRD)) {
-					c.Learn(gvk, m)
+					c.AddMapping(gvk, m)
 				}
 			}
 			c.Meet = func(line string) error {

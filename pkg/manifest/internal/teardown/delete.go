@@ -122,7 +122,7 @@ func (r *remover) delete(ctx context.Context, e *inventory.Entry, uid string) (*
 		if u != nil && string(u.GetUID()) != uid {
 			return nil, err
 		}
-		if err := r.handOver(ctx, e); err != nil || u == nil || r.out.Done[k] {
+		if err := r.releaseCRD(ctx, e); err != nil || u == nil || r.out.Done[k] {
 			return nil, err
 		}
 	}
@@ -245,7 +245,7 @@ func (r *remover) kinds(ctx context.Context) (first, own map[schema.GroupKind]sc
 			continue
 		}
 		for gvk, m := range object.ServedKinds(r.crds[k]) {
-			r.in.Cluster.Learn(gvk, m)
+			r.in.Cluster.AddMapping(gvk, m)
 			if known, ok := own[gvk.GroupKind()]; !ok || gvk.Version < known.Version {
 				own[gvk.GroupKind()] = gvk
 			}

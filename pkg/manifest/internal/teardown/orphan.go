@@ -96,7 +96,7 @@ func (r *remover) orphan(ctx context.Context, e *inventory.Entry) error {
 	case isReleased(e, r.in.DeleteAdopted):
 		annotations[object.AnnotationAdopted], out = r.in.Set, &r.out.KeptAdopted
 	case len(r.usersOf(e)) > 0 && !e.Keep && !state.Keep:
-		return r.handOver(ctx, e)
+		return r.releaseCRD(ctx, e)
 	}
 	// Do not change an object that has replaced this one.
 	b, err := r.patchMetadata(ctx, e, map[string]any{"uid": state.UID, "labels": r.withoutLabels(nil), "annotations": annotations})
@@ -139,9 +139,9 @@ func (r *remover) patchMetadata(ctx context.Context, e *inventory.Entry, metadat
 	return out, errors.Wrapf(out.UnmarshalJSON(b), "%s: cannot read the response", k)
 }
 
-// handOver makes a CRD a CRD without an owner, if other bundles still use it. It is fenced: a bundle that begins or ends to use the CRD
+// releaseCRD makes a CRD a CRD without an owner, if other bundles still use it. It is fenced: a bundle that begins or ends to use the CRD
 // at the same time is not overlooked.
-func (r *remover) handOver(ctx context.Context, e *inventory.Entry) error {
+func (r *remover) releaseCRD(ctx context.Context, e *inventory.Entry) error {
 	k := e.Ref()
 	for range attempts {
 		users := r.usersOf(e)

@@ -51,11 +51,11 @@ func (w *world) using() *inventory.Entry {
 
 // handedOver makes the other owner hand over the CRD, and clears the log.
 func (w *world) handedOver() {
-	w.handOverOnly()
+	w.releaseCRDOnly()
 	w.log = nil
 }
 
-func (w *world) handOverOnly() {
+func (w *world) releaseCRDOnly() {
 	w.c.Edit("other", named(aCRD), func(u *unstructured.Unstructured) {
 		l := u.GetLabels()
 		delete(l, object.LabelPartOf)
@@ -189,7 +189,7 @@ func TestRunShared(t *testing.T) {
 			mode:   Remove,
 			given: func(w *world) {
 				w.using()
-				w.before(lookCRD, w.handOverOnly)
+				w.before(lookCRD, w.releaseCRDOnly)
 			},
 			want: outcome{
 				Log:     []string{readCRD, "hooks pre-delete", "hooks post-delete", lookCRD},
@@ -202,7 +202,7 @@ func TestRunShared(t *testing.T) {
 			mode:   Remove,
 			given: func(w *world) {
 				w.using()
-				w.before(markCRD, w.handOverOnly)
+				w.before(markCRD, w.releaseCRDOnly)
 			},
 			want: outcome{
 				Log:     []string{readCRD, "hooks pre-delete", "hooks post-delete", lookCRD, markCRD, lookCRD},

@@ -5,7 +5,8 @@ package text
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/printable"
 )
 
 // MaxExcerpt is the maximum length of an excerpt in bytes.
@@ -13,13 +14,7 @@ const MaxExcerpt = 256
 
 // Excerpt returns the beginning of a text as one printable line of at most MaxExcerpt bytes.
 func Excerpt(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == utf8.RuneError || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, s[:min(len(s), 4*MaxExcerpt)])
-	if s = OneLine(s); len(s) > MaxExcerpt {
+	if s = OneLine(printable.Text(s[:min(len(s), 4*MaxExcerpt)], "")); len(s) > MaxExcerpt {
 		s = strings.ToValidUTF8(s[:MaxExcerpt-len("…")], "") + "…"
 	}
 	return s

@@ -54,7 +54,7 @@ type Result struct {
 	EditP50Rollout float64 `json:"edit_p50_s_rollout"`
 	EditP99Rollout float64 `json:"edit_p99_s_rollout"`
 
-	// Heap and Goroutines are the largest shares of the profiles at rest.
+	// Heap and Goroutines are the top entries of the profiles at rest.
 	Heap       []Share `json:"heap_at_rest,omitempty"`
 	Goroutines []Share `json:"goroutines_at_rest,omitempty"`
 

@@ -42,8 +42,8 @@ func (h Hindrance) Stops() bool { return h >= Blocked }
 // Fails reports whether the hindrance is a failure.
 func (h Hindrance) Fails() bool { return h == Spared || h >= Failed }
 
-// A Verdict is a reason why a part is not applied, or not completely.
-type Verdict struct {
+// A Decision is a reason why a part is not applied, or not completely.
+type Decision struct {
 	// Part is the ID of the part, or object.WholeBundle.
 	Part      object.PartID
 	Hindrance Hindrance
@@ -54,34 +54,34 @@ type Verdict struct {
 	Err error
 }
 
-// Fail returns the verdict on a part that results from an error.
-func Fail(part object.PartID, s Hindrance, err error) Verdict {
-	return Verdict{Part: part, Hindrance: s, Reason: Why(err), Err: err}
+// Fail returns the decision on a part that results from an error.
+func Fail(part object.PartID, s Hindrance, err error) Decision {
+	return Decision{Part: part, Hindrance: s, Reason: Why(err), Err: err}
 }
 
-// Why returns the text of an error as the reason of a verdict. The text is never empty.
+// Why returns the text of an error as the reason of a decision. The text is never empty.
 func Why(err error) string {
 	return cmp.Or(text.OneLine(err.Error()), "failed for an unknown reason")
 }
 
-// Verdicts lists verdicts in the order in which they were reached.
-type Verdicts []Verdict
+// Decisions lists decisions in the order in which they were reached.
+type Decisions []Decision
 
-// Of returns the first verdict with the greatest hindrance on a part. If there is none, the hindrance is Clear.
-func (v Verdicts) Of(part object.PartID) Verdict {
+// Of returns the first decision with the greatest hindrance on a part. If there is none, the hindrance is Clear.
+func (v Decisions) Of(part object.PartID) Decision {
 	return v.greatest(part, func(Hindrance) bool { return true })
 }
 
-// Failure returns the first verdict with the greatest failure on a part, even if the part also waits. It returns false if the
+// Failure returns the first decision with the greatest failure on a part, even if the part also waits. It returns false if the
 // part has not failed.
-func (v Verdicts) Failure(part object.PartID) (Verdict, bool) {
+func (v Decisions) Failure(part object.PartID) (Decision, bool) {
 	d := v.greatest(part, Hindrance.Fails)
 	return d, d.Hindrance.Fails()
 }
 
-// greatest returns the first verdict with the greatest hindrance on a part, among the verdicts for which of returns true.
-func (v Verdicts) greatest(part object.PartID, of func(s Hindrance) bool) Verdict {
-	out := Verdict{Part: part}
+// greatest returns the first decision with the greatest hindrance on a part, among the decisions for which of returns true.
+func (v Decisions) greatest(part object.PartID, of func(s Hindrance) bool) Decision {
+	out := Decision{Part: part}
 	for _, d := range v {
 		if d.Part == part && of(d.Hindrance) && d.Hindrance > out.Hindrance {
 			out = d
@@ -90,20 +90,20 @@ func (v Verdicts) greatest(part object.PartID, of func(s Hindrance) bool) Verdic
 	return out
 }
 
-// Stop reports whether the verdicts stop the application of a part.
-func (v Verdicts) Stop(part object.PartID) bool { return v.Of(part).Hindrance.Stops() }
+// Stop reports whether the decisions stop the application of a part.
+func (v Decisions) Stop(part object.PartID) bool { return v.Of(part).Hindrance.Stops() }
 
 // IsClear reports whether all parts can be applied and nothing must wait.
-func (v Verdicts) IsClear() bool {
+func (v Decisions) IsClear() bool {
 	return !v.has(Hindrance.Stops)
 }
 
 // IsIncomplete reports whether the objects of some parts are unknown. If so, nothing may be pruned.
-func (v Verdicts) IsIncomplete() bool {
+func (v Decisions) IsIncomplete() bool {
 	return v.has(func(s Hindrance) bool { return s == Blocked || s == Dropped })
 }
 
-func (v Verdicts) has(state func(s Hindrance) bool) bool {
+func (v Decisions) has(state func(s Hindrance) bool) bool {
 	for i := range v {
 		if state(v[i].Hindrance) {
 			return true
@@ -114,7 +114,7 @@ func (v Verdicts) has(state func(s Hindrance) bool) bool {
 
 // Waiting reports whether the bundle waits, and returns the reason. It returns the first wait of any part. Held parts come last,
 // because the install that they wait for usually waits for something itself.
-func (v Verdicts) Waiting() (reason string, waits bool) {
+func (v Decisions) Waiting() (reason string, waits bool) {
 	for i := range v {
 		switch v[i].Hindrance {
 		case Waiting, Blocked:
@@ -129,8 +129,8 @@ func (v Verdicts) Waiting() (reason string, waits bool) {
 	return reason, waits
 }
 
-// Held returns the reasons of the held parts, by part, or nil if there are none. It ignores other verdicts on these parts.
-func (v Verdicts) Held() map[object.PartID]string {
+// Held returns the reasons of the held parts, by part, or nil if there are none. It ignores other decisions on these parts.
+func (v Decisions) Held() map[object.PartID]string {
 	var out map[object.PartID]string
 	for i := range v {
 		if v[i].Hindrance != Held {

@@ -11,10 +11,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// revive makes the next step recreate the custom resource of the bundle if it was deleted together with its CRD or its
+// recreateResource makes the next step recreate the custom resource of the bundle if it was deleted together with its CRD or its
 // namespace, which are now restored. It updates the inventory and the known objects. In all other cases, a missing custom
 // resource means that its users deleted it, so it is not recreated.
-func revive(inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, restored *object.Desired) {
+func recreateResource(inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, restored *object.Desired) {
 	for i := range inv.Objects {
 		en := &inv.Objects[i]
 		if en.Stage != object.StageResource || en.UID == "" || en.Pruned || !holds(restored, en) {

@@ -15,10 +15,10 @@ import (
 // A Mapper returns the mapping of a kind.
 type Mapper func(gvk schema.GroupVersionKind) (cluster.Mapping, error)
 
-// Foresee returns the objects that pruning the entries of an ApplySet would delete, in the order of their deletion. It makes the
+// Preview returns the objects that pruning the entries of an ApplySet would delete, in the order of their deletion. It makes the
 // same decisions as Run, from the states that are known without a request. Parts lists the parts of the bundle in the order in
 // which they are applied.
-func Foresee(
+func Preview(
 	entries []*inventory.Entry, states map[cluster.ObjectRef]cluster.ObjectState, set string, parts []object.PartID, mapping Mapper,
 ) []cluster.ObjectRef {
 	decide := func(e *inventory.Entry, pass Pass) Decision {

@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// Foresee must return exactly what Run then deletes, in the same order.
-func TestForesee(t *testing.T) {
+// Preview must return exactly what Run then deletes, in the same order.
+func TestPreview(t *testing.T) {
 	finalize := func(w *world, text string) cluster.ObjectRef {
 		ref := named(text)
 		w.c.Edit("x", ref, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"example.org/x"}) })
@@ -91,11 +91,11 @@ func TestForesee(t *testing.T) {
 				}
 			}
 			w.log = nil
-			got := names(Foresee(w.in.Entries, states, ourSet, w.in.Parts, func(gvk schema.GroupVersionKind) (cluster.Mapping, error) {
+			got := names(Preview(w.in.Entries, states, ourSet, w.in.Parts, func(gvk schema.GroupVersionKind) (cluster.Mapping, error) {
 				return w.c.Mapping(t.Context(), gvk)
 			}))
 			if diff := cmp.Diff(tc.want, got); diff != "" || len(w.log) > 0 {
-				t.Errorf("\n%s\nForesee(...): requests %q, -want, +got:\n%s", tc.reason, w.log, diff)
+				t.Errorf("\n%s\nPreview(...): requests %q, -want, +got:\n%s", tc.reason, w.log, diff)
 			}
 			var done []string
 			for range 3 {

@@ -17,10 +17,10 @@ const MaxData = corev1.MaxSecretSize * 9 / 10
 // are random and therefore do not compress.
 const entryReserve = 64
 
-// CheckRoom returns an error if the inventory does not fit into its parent, or will not fit once all objects are applied. The
-// size is the current size of the inventory in bytes. Call CheckRoom before applying objects, because all existing objects must
+// CheckSize returns an error if the inventory does not fit into its parent, or will not fit once all objects are applied. The
+// size is the current size of the inventory in bytes. Call CheckSize before applying objects, because all existing objects must
 // be recorded.
-func (i *Inventory) CheckRoom(size int, parent cluster.ObjectRef) error {
+func (i *Inventory) CheckSize(size int, parent cluster.ObjectRef) error {
 	for n := range i.Objects {
 		if i.Objects[n].UID == "" {
 			size += entryReserve
@@ -45,7 +45,7 @@ func (i *Inventory) fitted(parent cluster.ObjectRef) (*Inventory, []byte, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	if kept.Last != nil && (kept.CheckRoom(len(data), parent) != nil || !Fits(len(data), kept.Checkpoint)) {
+	if kept.Last != nil && (kept.CheckSize(len(data), parent) != nil || !Fits(len(data), kept.Checkpoint)) {
 		kept.Last = nil
 		if data, err = kept.Marshal(); err != nil {
 			return nil, nil, err
@@ -54,5 +54,5 @@ func (i *Inventory) fitted(parent cluster.ObjectRef) (*Inventory, []byte, error)
 	if !Fits(len(data), kept.Checkpoint) {
 		kept.Checkpoint = nil
 	}
-	return kept, data, kept.CheckRoom(len(data), parent)
+	return kept, data, kept.CheckSize(len(data), parent)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-func TestCheckRoom(t *testing.T) {
+func TestCheckSize(t *testing.T) {
 	parent := cluster.ObjectRef{Kind: "Secret", Namespace: "kyma-system", Name: "web"}
 	cases := map[string]struct {
 		reason string
@@ -32,7 +32,7 @@ func TestCheckRoom(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := ""
-			if err := tc.inv.CheckRoom(tc.size, parent); err != nil {
+			if err := tc.inv.CheckSize(tc.size, parent); err != nil {
 				got = err.Error()
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -42,8 +42,8 @@ func TestCheckRoom(t *testing.T) {
 	}
 }
 
-// TestCheckRoomOfThousands verifies that thousands of objects fit, and that entryReserve is large enough.
-func TestCheckRoomOfThousands(t *testing.T) {
+// TestCheckSizeOfThousands verifies that thousands of objects fit, and that entryReserve is large enough.
+func TestCheckSizeOfThousands(t *testing.T) {
 	const objects = 5000
 	b, random := make([]byte, objects*100), rand.New(rand.NewPCG(1, 2))
 	for i := range b {
@@ -65,7 +65,7 @@ func TestCheckRoomOfThousands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := inv.CheckRoom(len(intended), cluster.ObjectRef{}); err != nil {
+	if err := inv.CheckSize(len(intended), cluster.ObjectRef{}); err != nil {
 		t.Error(err)
 	}
 	for i := range inv.Objects {

@@ -19,9 +19,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
-// did returns what happened to all objects between two contents of a cluster, in the terms of a plan. If the UID changed, the
+// changesBetween returns what happened to all objects between two contents of a cluster, in the terms of a plan. If the UID changed, the
 // object was recreated.
-func did(before, after map[cluster.ObjectRef]map[string]any, said map[string]bool) map[string]string {
+func changesBetween(before, after map[cluster.ObjectRef]map[string]any, said map[string]bool) map[string]string {
 	out := map[string]string{}
 	uid := func(m map[string]any) string { return string((&unstructured.Unstructured{Object: m}).GetUID()) }
 	for ref, now := range after {
@@ -54,7 +54,7 @@ func setOf(m map[string]any) string {
 }
 
 // For random bundles in random states of the cluster, runs do what a dry run lists.
-func TestDryRunForetellsRun(t *testing.T) {
+func TestDryRunMatchesRun(t *testing.T) {
 	names := []string{"a", "b", "c", "d"}
 	acts := map[string]int{}
 	for seed := range uint64(150) {
@@ -99,7 +99,7 @@ func TestDryRunForetellsRun(t *testing.T) {
 				// A refusal stops its part, so that the plan lists more than is done.
 				break
 			}
-			if diff := cmp.Diff(said, did(before, w.c.All(), all)); diff != "" {
+			if diff := cmp.Diff(said, changesBetween(before, w.c.All(), all)); diff != "" {
 				t.Fatalf("seed %d, step %d: -said, +done:\n%s\n%s\n%s", seed, step, diff, strings.Join(lines, "\n"), strings.Join(w.took(), "\n"))
 			}
 			w.took()

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package enable
+
+import (
+	"testing"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/helptest"
+)
+
+// TestHelp checks that the help of each command names the fields of its output.
+func TestHelp(t *testing.T) {
+	e := &command.Environment{}
+	helptest.CheckFields(t, Command(e).Long, outcomes{}, outcome{})
+	helptest.CheckFields(t, NewDisable(e).Long, outcomes{}, outcome{})
+}
