@@ -144,7 +144,14 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 				return nil, err
 			}
 			restored, err := sources.bundleOf(mr)
-			return origin.Mark(restored), err
+			if err != nil {
+				return nil, err
+			}
+			for i := range restored.Installs {
+				// The values were stored together with those of Secrets.
+				restored.Installs[i].Private = true
+			}
+			return origin.Mark(restored), nil
 		},
 	}
 	return e, verdict, nil

@@ -107,6 +107,9 @@ func TestFill(t *testing.T) {
 			}
 			in := &bundle.Installs[0]
 			if tc.err == "" {
+				if in.Private != (len(tc.refs) > 0) || bundle.Installs[1].Private {
+					t.Errorf("\n%s\nFill(...): only values of references are private", tc.reason)
+				}
 				if diff := cmp.Diff(tc.want, in.Values); diff != "" || in.Fetch != nil || in.Digest != "" {
 					t.Errorf("\n%s\nFill(...): -want, +got:\n%s", tc.reason, diff)
 				}
