@@ -47,7 +47,7 @@ var _ = Describe("A drift policy", func() {
 			HaveState(v1alpha1.StateWarning, "was changed at"),
 			HaveCondition("Ready", corev1.ConditionTrue, ContainSubstring("was changed at")), ReadyBecause(v1alpha1.ReasonDrifted),
 			HaveField("Status.AtProvider.Resources", HaveValue(Equal(v1alpha1.ResourceCounts{Ready: 4, Total: 4})))))
-		Eventually(Events).WithContext(ctx).WithArguments(s, "web").Should(ContainElement(HavePrefix("Warning DriftDetected Drift detected, but not repaired (spec.forProvider.drift is Report): "+what)))
+		Eventually(Events).WithContext(ctx).WithArguments(s, "web").Should(ContainElement(HavePrefix("Warning DriftDetected Drift detected, but not repaired (spec.forProvider.drift is Report): " + what)))
 
 		By("not reporting it again, even after a restart")
 		AwaitIdle(ctx)
