@@ -42,7 +42,7 @@ var _ = Describe("A Kyma", func() {
 		two.Report(ctx, `{"state":"Ready"}`)
 		k := s.AwaitKyma(ctx, "kyma")
 		Expect(k.Status.AtProvider).To(Equal(v1alpha1.KymaObservation{
-			State: v1alpha1.StateReady, ActiveChannel: "regular", ModulesReady: "2/2", ModuleCounts: &v1alpha1.ModuleCounts{Ready: 2, Total: 2},
+			State: v1alpha1.StateReady, Reason: "Available", ActiveChannel: "regular", ModulesReady: "2/2", ModuleCounts: &v1alpha1.ModuleCounts{Ready: 2, Total: 2},
 			Modules: []v1alpha1.ModuleStatus{
 				{Name: one.Name, Version: "1.0.0", Channel: "regular", State: v1alpha1.StateReady, Reason: "Available", Manifest: one.Manifest("kyma")},
 				{Name: two.Name, Version: "2.0.0", Channel: "regular", State: v1alpha1.StateReady, Reason: "Available", Manifest: two.Manifest("kyma")},
