@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -149,10 +150,14 @@ func (m *model) otherClusterMeanwhile(a, b int) error {
 	before := versions(there)
 	c := m.b.c
 	defer func() { c.server = m.b.s }()
-	// A write that opens the network connection itself arrives in the other cluster. It fails there, unless the bundle adopts what it
-	// finds, or has no inventory yet.
+	// A write that opens the network connection itself arrives in the other cluster. Unless the bundle adopts what it finds, or has no
+	// inventory yet, it changes nothing that exists there, but it can create an object.
 	anyRequest := !m.adopt && !m.b.c.blind["Secret"] && isShown(m.b.s.objects[parentSecret])
-	isMeant := func(r *http.Request) bool { return anyRequest || r.Method == http.MethodGet }
+	write := false
+	isMeant := func(r *http.Request) bool {
+		write = r.Method != http.MethodGet
+		return anyRequest || r.Method == http.MethodGet
+	}
 	err = m.calm(func() error {
 		return m.meanwhileAt(1+a%24, isMeant, func() error {
 			m.sayf("  from now on another cluster")
@@ -167,7 +172,11 @@ func (m *model) otherClusterMeanwhile(a, b int) error {
 	if err != nil {
 		return err
 	}
-	if changed := changedIn(before, versions(there)); len(changed) > 0 {
+	after := versions(there)
+	if write && len(after) == len(before)+1 {
+		maps.DeleteFunc(after, func(k cluster.ObjectRef, _ string) bool { return before[k] == "" })
+	}
+	if changed := changedIn(before, after); len(changed) > 0 {
 		return errors.Errorf("changed in another cluster: %q", changed)
 	}
 	return nil
