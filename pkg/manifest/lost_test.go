@@ -76,6 +76,11 @@ func TestLostInventoryRemoved(t *testing.T) {
 			bundle: func(*testing.T) *Bundle { return bundleOf(install("web", webTemplates...)) },
 			harm:   func(b *bench) { b.s.edit(webDeployment, stripped(object.LabelManagedBy)); b.restart() },
 		},
+		"StrippedWatched": {
+			reason: "The watch does not show an object from which another client removed the label of the watch.",
+			bundle: func(*testing.T) *Bundle { return bundleOf(install("web", webTemplates...)) },
+			harm:   func(b *bench) { b.s.edit(webDeployment, stripped(object.LabelManagedBy)) },
+		},
 		"Deleted": {
 			reason: "There is nothing to remove any more.",
 			bundle: func(*testing.T) *Bundle { return bundleOf(plainOf("raw", configMap("four"))) },

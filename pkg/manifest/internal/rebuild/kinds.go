@@ -11,8 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// candidates returns the kinds that may have objects of an ApplySet, sorted, each in one version: those that a watch shows to have
-// some, and those that the cluster serves and that are not watched.
+// candidates returns the kinds that may have objects of an ApplySet, sorted, each in one version: those that the cluster serves, and
+// those that a watch shows to have some. That a watch shows none proves nothing, because it selects a label that another client may have
+// removed.
 func candidates(ctx context.Context, c Cluster, set string) ([]schema.GroupVersionKind, error) {
 	versions, err := c.APIVersions(ctx)
 	if err != nil {
@@ -20,10 +21,8 @@ func candidates(ctx context.Context, c Cluster, set string) ([]schema.GroupVersi
 	}
 	kinds := served(versions)
 	for gvk, members := range c.Cache().Kinds(set) {
-		if members {
+		if _, isServed := kinds[gvk.GroupKind()]; isServed || members {
 			kinds[gvk.GroupKind()] = gvk
-		} else {
-			delete(kinds, gvk.GroupKind())
 		}
 	}
 	return slices.SortedFunc(maps.Values(kinds), func(a, b schema.GroupVersionKind) int { return strings.Compare(a.String(), b.String()) }), nil

@@ -60,7 +60,7 @@ type Result struct {
 }
 
 // Find finds the objects and releases of a bundle in the cluster. It lists the metadata of each kind that the cluster serves, with the
-// label of the ApplySet, except for kinds that a watch shows to have no such object.
+// label of the ApplySet.
 func Find(ctx context.Context, in Input) (Result, error) {
 	kinds, err := candidates(ctx, in.Cluster, in.Set)
 	if err != nil {
