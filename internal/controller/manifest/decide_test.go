@@ -23,13 +23,13 @@ func TestOutcomeOf(t *testing.T) {
 		want    rollback.Outcome
 	}{
 		"Ready":        {reason: "It works.", o: engine.Observation{State: engine.Ready}, want: rollback.Ready},
-		"ChangedReady": {reason: "It can be Ready at once.", o: engine.Observation{State: engine.Ready}, changed: true, want: rollback.Ready},
-		"Works":        {reason: "A warning can work, too.", o: engine.Observation{State: engine.Warning, Works: true}, want: rollback.Ready},
-		"Warning":      {reason: "It need not.", o: engine.Observation{State: engine.Warning}, want: rollback.NotReady},
+		"ChangedReady": {reason: "A changed module can be Ready immediately.", o: engine.Observation{State: engine.Ready}, changed: true, want: rollback.Ready},
+		"Works":        {reason: "A module with a warning can work.", o: engine.Observation{State: engine.Warning, Works: true}, want: rollback.Ready},
+		"Warning":      {reason: "A module with a warning does not always work.", o: engine.Observation{State: engine.Warning}, want: rollback.NotReady},
 		"Processing":   {reason: "It may still become Ready.", o: engine.Observation{State: engine.Processing}, want: rollback.NotReady},
-		"Changed":      {reason: "What was changed just now cannot be Ready yet.", o: engine.Observation{State: engine.Processing}, changed: true, want: rollback.Pending},
+		"Changed":      {reason: "A module that was just changed is not expected to be Ready.", o: engine.Observation{State: engine.Processing}, changed: true, want: rollback.Pending},
 		"Failed":       {reason: "It failed.", o: engine.Observation{State: engine.Error}, want: rollback.Failed},
-		"ChangedError": {reason: "It can fail at once.", o: engine.Observation{State: engine.Error}, changed: true, want: rollback.Failed},
+		"ChangedError": {reason: "A changed module can fail immediately.", o: engine.Observation{State: engine.Error}, changed: true, want: rollback.Failed},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -64,15 +64,15 @@ func TestDecide(t *testing.T) {
 		cp     checkpoint
 		want   want
 	}{
-		"NoRollback": {reason: "Without a rollback no snapshot is made.", mr: named("n", "m"), cp: checkpoint{data: one.data}, want: want{action: rollback.Install}},
+		"NoRollback": {reason: "Without rollback, no snapshot is stored.", mr: named("n", "m"), cp: checkpoint{data: one.data}, want: want{action: rollback.Install}},
 		"NoUpdate": {
 			reason: "What must not be changed is not rolled back.", cp: checkpoint{data: one.data},
 			mr: named("n", "m", asks, rolledBack, withPolicies(xpv2.ManagementActionObserve)), want: want{action: rollback.Install},
 		},
-		"First":      {reason: "What is desired is kept.", mr: named("n", "m", asks), want: want{action: rollback.InstallAndKeep, keep: two.data, described: true}},
+		"First":      {reason: "A snapshot of the desired content is stored.", mr: named("n", "m", asks), want: want{action: rollback.InstallAndKeep, keep: two.data, described: true}},
 		"Atomic":     {reason: "An install can ask for a rollback.", mr: named("n", "m"), cp: checkpoint{atomic: time.Minute}, want: want{action: rollback.InstallAndKeep, keep: two.data, described: true}},
-		"RolledBack": {reason: "What is brought back stays the checkpoint.", mr: named("n", "m", asks, rolledBack), cp: checkpoint{data: one.data}, want: want{action: rollback.BringBack, keep: one.data, described: true}},
-		"Unreadable": {reason: "A snapshot that cannot be read is none.", mr: named("n", "m", asks, rolledBack), cp: checkpoint{data: []byte("x")}, want: want{action: rollback.InstallAndKeep, keep: two.data, described: true}},
+		"RolledBack": {reason: "The restored content stays the checkpoint.", mr: named("n", "m", asks, rolledBack), cp: checkpoint{data: one.data}, want: want{action: rollback.BringBack, keep: one.data, described: true}},
+		"Unreadable": {reason: "A snapshot that cannot be read is ignored.", mr: named("n", "m", asks, rolledBack), cp: checkpoint{data: []byte("x")}, want: want{action: rollback.InstallAndKeep, keep: two.data, described: true}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
