@@ -49,17 +49,17 @@ func TestRefusals(t *testing.T) {
 		args   []string
 		want   string
 	}{
-		"InstallNowhere":   {reason: "A cluster must be named.", args: []string{"install"}, want: cluster},
-		"UninstallNowhere": {reason: "A cluster must be named.", args: []string{"uninstall"}, want: cluster},
-		"DeployNowhere":    {reason: "A cluster must be named.", args: []string{"deploy", "IMG=example.org/x:1"}, want: cluster},
-		"UndeployNowhere":  {reason: "A cluster must be named.", args: []string{"undeploy"}, want: cluster},
-		"BuildNothing":     {reason: "An image must be named.", args: []string{"docker-build"}, want: image},
-		"PushNothing":      {reason: "An image must be named.", args: []string{"docker-push"}, want: image},
-		"DeployNothing":    {reason: "An image must be named.", args: []string{"deploy", "KUBECONFIG=" + file}, want: image},
-		"DeployNonsense":   {reason: "What no name can be is not put into a manifest.", args: []string{"deploy", "IMG=a|b"}, want: image},
-		"PushTooEarly":     {reason: "What was not built cannot be pushed.", args: []string{"docker-push", "IMG=127.0.0.1:1/x:1"}, want: "run make docker-build IMG=127.0.0.1:1/x:1 first"},
-		"NoSuchFile":       {reason: "kubectl would ignore it, and take another cluster.", args: []string{"install", "KUBECONFIG=" + file + "s"}, want: "does not specify a cluster"},
-		"NoAnswer":         {reason: "The message names a server that is down.", args: []string{"run", "KUBECONFIG=" + file}, want: "cannot use the cluster at https://127.0.0.1:1: The connection to the server 127.0.0.1:1 was refused"},
+		"InstallNowhere":   {reason: "KUBECONFIG must be set.", args: []string{"install"}, want: cluster},
+		"UninstallNowhere": {reason: "KUBECONFIG must be set.", args: []string{"uninstall"}, want: cluster},
+		"DeployNowhere":    {reason: "KUBECONFIG must be set.", args: []string{"deploy", "IMG=example.org/x:1"}, want: cluster},
+		"UndeployNowhere":  {reason: "KUBECONFIG must be set.", args: []string{"undeploy"}, want: cluster},
+		"BuildNothing":     {reason: "IMG must be set.", args: []string{"docker-build"}, want: image},
+		"PushNothing":      {reason: "IMG must be set.", args: []string{"docker-push"}, want: image},
+		"DeployNothing":    {reason: "IMG must be set.", args: []string{"deploy", "KUBECONFIG=" + file}, want: image},
+		"DeployNonsense":   {reason: "A value that is not the name of an image is refused.", args: []string{"deploy", "IMG=a|b"}, want: image},
+		"PushTooEarly":     {reason: "An image must be built before it is pushed.", args: []string{"docker-push", "IMG=127.0.0.1:1/x:1"}, want: "run make docker-build IMG=127.0.0.1:1/x:1 first"},
+		"NoSuchFile":       {reason: "kubectl would ignore a missing file and use another cluster.", args: []string{"install", "KUBECONFIG=" + file + "s"}, want: "does not specify a cluster"},
+		"NoAnswer":         {reason: "The error names the API server that does not respond.", args: []string{"run", "KUBECONFIG=" + file}, want: "cannot use the cluster at https://127.0.0.1:1: The connection to the server 127.0.0.1:1 was refused"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

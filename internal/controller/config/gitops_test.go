@@ -44,27 +44,27 @@ func TestGitOps(t *testing.T) {
 	deleted.DeletionTimestamp = &metav1.Time{Time: metav1.Now().Time}
 	deleted.SetConditions(providerconfig.Terminating())
 	cases := map[string]gitopstest.Case{
-		"New":       {Reason: "Nothing is wrong with it as far as is known, and a Kyma that uses it may come later.", Object: &v1alpha1.ProviderConfig{}, OK: true, Want: gitopstest.Works},
-		"Untried":   {Reason: "It is about to be used.", Object: after(func(*reachableBench) {}), OK: true, Want: gitopstest.Works},
-		"Connected": {Reason: "The API server answers.", Object: after(connect(connected())), OK: true, Want: gitopstest.Works},
-		"Down":      {Reason: "It does not.", Object: after(connect(down())), Want: gitopstest.Waits},
+		"New":       {Reason: "A ProviderConfig that is not in use is healthy.", Object: &v1alpha1.ProviderConfig{}, OK: true, Want: gitopstest.Works},
+		"Untried":   {Reason: "The provider has not connected yet.", Object: after(func(*reachableBench) {}), OK: true, Want: gitopstest.Works},
+		"Connected": {Reason: "The API server responds.", Object: after(connect(connected())), OK: true, Want: gitopstest.Works},
+		"Down":      {Reason: "The API server does not respond.", Object: after(connect(down())), Want: gitopstest.Waits},
 		"Refused": {
-			Reason: "The credentials are refused.", Object: after(connect(transport.Outcome{State: transport.Unauthorized, Message: "no"})),
+			Reason: "The API server rejects the credentials.", Object: after(connect(transport.Outcome{State: transport.Unauthorized, Message: "no"})),
 			Want: gitopstest.Failed,
 		},
 		"NoKubeconfig": {
-			Reason: "They are not a kubeconfig.", Object: after(func(b *reachableBench) { b.attempts.Failed("user", cfg, errors.New("no")) }),
+			Reason: "The credentials are not a valid kubeconfig.", Object: after(func(b *reachableBench) { b.attempts.Failed("user", cfg, errors.New("no")) }),
 			Want: gitopstest.Failed,
 		},
 		"NoSecret": {
-			Reason: "There are none, and a Secret can follow.",
+			Reason: "The Secret does not exist yet.",
 			Object: after(func(b *reachableBench) {
 				b.attempts.Failed("user", cfg, &target.MissingSecretError{Namespace: "n", Name: "s"})
 			}),
 			Want: gitopstest.Waits,
 		},
-		"Unused":   {Reason: "It is used no more.", Object: unused, OK: true, Want: gitopstest.Works},
-		"Deleting": {Reason: "It goes when it is used no more.", Object: deleted, Want: gitopstest.Removed},
+		"Unused":   {Reason: "The last resource that used it was deleted.", Object: unused, OK: true, Want: gitopstest.Works},
+		"Deleting": {Reason: "It is being deleted.", Object: deleted, Want: gitopstest.Removed},
 	}
 	// A ClusterProviderConfig has the same status.
 	for name, tc := range maps.Clone(cases) {
@@ -75,6 +75,6 @@ func TestGitOps(t *testing.T) {
 		tc.Object = &v1alpha1.ClusterProviderConfig{ObjectMeta: c.ObjectMeta, Status: c.Status}
 		cases["Cluster"+name] = tc
 	}
-	cases["Usage"] = gitopstest.Case{Reason: "A record has no status.", Object: &v1alpha1.ProviderConfigUsage{}, OK: true, Want: gitopstest.Works}
+	cases["Usage"] = gitopstest.Case{Reason: "A ProviderConfigUsage has no status.", Object: &v1alpha1.ProviderConfigUsage{}, OK: true, Want: gitopstest.Works}
 	gitopstest.Check(t, cases)
 }

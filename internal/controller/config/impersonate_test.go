@@ -26,16 +26,16 @@ func TestUser(t *testing.T) {
 		"Own":          {reason: "A Manifest may restrict itself.", own: account("apps", "installer"), want: want{User: "system:serviceaccount:apps:installer"}},
 		"OwnNamespace": {reason: "The namespace is that of the Manifest.", own: account("", "installer"), want: want{User: "system:serviceaccount:team-a:installer"}},
 		"Rule":         {reason: "The config restricts all, each team to its own account.", rule: account("", "installer"), want: want{User: "system:serviceaccount:team-a:installer"}},
-		"Same":         {reason: "A Manifest may say the same.", rule: account("", "installer"), own: account("team-a", "installer"), want: want{User: "system:serviceaccount:team-a:installer"}},
+		"Same":         {reason: "A Manifest may name the account that the config requires.", rule: account("", "installer"), own: account("team-a", "installer"), want: want{User: "system:serviceaccount:team-a:installer"}},
 		"Weaker": {
-			reason: "It must not choose another one.", rule: account("", "installer"), own: account("kube-system", "admin"),
+			reason: "A Manifest must not name another account.", rule: account("", "installer"), own: account("kube-system", "admin"),
 			want: want{
 				User: "system:serviceaccount:team-a:installer",
 				Err:  "spec.forProvider.impersonate: ClusterProviderConfig c requires system:serviceaccount:team-a:installer in spec.impersonate; remove the field",
 			},
 		},
 		"Tenant": {
-			reason: "The ProviderConfig is the tenant's own.", kind: v1alpha1.ProviderConfigKind, rule: account("", "installer"), own: account("apps", "other"),
+			reason: "A ProviderConfig belongs to the tenant.", kind: v1alpha1.ProviderConfigKind, rule: account("", "installer"), own: account("apps", "other"),
 			want: want{User: "system:serviceaccount:apps:other"},
 		},
 	}
@@ -67,8 +67,8 @@ func TestLookup(t *testing.T) {
 	}{
 		"Secret":   {reason: "The Secrets of a cluster are those of its kubeconfig.", source: v1alpha1.CredentialsSourceSecret, want: v1alpha1.LookupAllowed},
 		"Injected": {reason: "The provider can read those of all tenants.", source: v1alpha1.CredentialsSourceInjectedIdentity, want: v1alpha1.LookupNoSecrets},
-		"Opened":   {reason: "Unless the administrators allow it.", source: v1alpha1.CredentialsSourceInjectedIdentity, set: v1alpha1.LookupAllowed, want: v1alpha1.LookupAllowed},
-		"Closed":   {reason: "It can be closed everywhere.", source: v1alpha1.CredentialsSourceSecret, set: v1alpha1.LookupDenied, want: v1alpha1.LookupDenied},
+		"Opened":   {reason: "lookup of Secrets can be allowed with the provider's own identity.", source: v1alpha1.CredentialsSourceInjectedIdentity, set: v1alpha1.LookupAllowed, want: v1alpha1.LookupAllowed},
+		"Closed":   {reason: "lookup can be denied with every source of credentials.", source: v1alpha1.CredentialsSourceSecret, set: v1alpha1.LookupDenied, want: v1alpha1.LookupDenied},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

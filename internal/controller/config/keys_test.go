@@ -50,12 +50,12 @@ func TestKeys(t *testing.T) {
 			want:         want{names: []string{"b", "a"}},
 		},
 		"MissingSecret": {
-			reason:       "A Secret that is missing is named, with the entry.",
+			reason:       "The error names the Secret that does not exist, and the entry.",
 			verification: &v1alpha1.Verification{Keys: []v1alpha1.VerificationKey{key("a", "", "none", "good")}},
 			want:         want{err: `spec.verification.keys["a"].publicKeySecretRef: Secret n/none does not exist`},
 		},
 		"MissingKey": {
-			reason:       "So is a key that is missing.",
+			reason:       "The error names the key that does not exist.",
 			verification: &v1alpha1.Verification{Keys: []v1alpha1.VerificationKey{key("a", "", "keys", "none")}},
 			want:         want{err: `spec.verification.keys["a"].publicKeySecretRef: Secret n/keys has no key "none"`},
 		},
@@ -65,7 +65,7 @@ func TestKeys(t *testing.T) {
 			want:         want{err: `spec.verification.keys["a"].publicKeySecretRef: namespace: invalid value "m": a ProviderConfig can only refer`},
 		},
 		"NoKey": {
-			reason:       "What is not a public key is not shown.",
+			reason:       "The error does not contain the value of an invalid key.",
 			verification: &v1alpha1.Verification{Keys: []v1alpha1.VerificationKey{key("a", "", "keys", "bad")}},
 			want:         want{err: `spec.verification.keys["a"].publicKeySecretRef: key "bad" of Secret "keys"`},
 		},

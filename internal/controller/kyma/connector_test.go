@@ -39,8 +39,8 @@ func TestConnectAndObserve(t *testing.T) {
 		"Missing": {reason: "A config that does not exist yet keeps nothing: the Manifest says so.", get: test.NewMockGetFn(notFound)},
 		"Off":     {reason: "The config does not ask for signatures.", get: config(v1alpha1.VerificationOff)},
 		"Enforce": {reason: "The Manifest must be verified.", get: config(v1alpha1.VerificationEnforce), component: true},
-		"Warn":    {reason: "So it is where that only warns.", get: config(v1alpha1.VerificationWarn), component: true},
-		"Error":   {reason: "An error is one.", get: test.NewMockGetFn(errors.New("boom")), err: "cannot get Manifest k-a: boom"},
+		"Warn":    {reason: "The Manifest must be verified, although a failure is only a warning.", get: config(v1alpha1.VerificationWarn), component: true},
+		"Error":   {reason: "The error is returned.", get: test.NewMockGetFn(errors.New("boom")), err: "cannot get Manifest k-a: boom"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -29,12 +29,12 @@ func TestContentOf(t *testing.T) {
 			template: newTemplate("a", "regular", "1.0.0", inline), config: "ProviderConfig cluster",
 		},
 		"Inline": {
-			reason:   "The descriptor goes with the Manifest.",
+			reason:   "The Manifest contains the descriptor.",
 			template: newTemplate("a", "regular", "1.0.0", inline), verified: true, config: "ProviderConfig cluster",
 			want: v1alpha1.ManifestParameters{Descriptor: &runtime.RawExtension{Raw: []byte(`{"meta":{}}`)}},
 		},
 		"Component": {
-			reason:   "One in a registry is named by its digest.",
+			reason:   "The Manifest refers to a descriptor in a registry by its digest.",
 			template: newTemplate("a", "regular", "1.0.0"), verified: true, config: "ProviderConfig cluster",
 			want: v1alpha1.ManifestParameters{Component: &v1alpha1.ComponentDigest{
 				Component: v1alpha1.Component{Repository: "registry/modules", Name: "example.org/a", Version: "1.0.0", NameMapping: v1alpha1.NameMappingURLPath},
@@ -42,7 +42,7 @@ func TestContentOf(t *testing.T) {
 			}},
 		},
 		"ControlPlane": {
-			reason: "A module of the control plane goes there.",
+			reason: "A module for the control plane is installed there.",
 			template: newTemplate("a", "regular", "1.0.0", func(t *v1alpha1.ModuleTemplate) {
 				t.Spec.Target = v1alpha1.ModuleTargetControlPlane
 			}),

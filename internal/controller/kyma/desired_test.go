@@ -48,7 +48,7 @@ func TestDesiredManifest(t *testing.T) {
 		want    decision
 	}{
 		"Unchanged": {
-			reason: "Without a content the Manifest stays as it is.",
+			reason: "Without content, the Manifest stays as it is.",
 			want:   decision{version: "1.0.0", controller: true, policies: all},
 		},
 		"Content": {
@@ -57,23 +57,23 @@ func TestDesiredManifest(t *testing.T) {
 			want: decision{version: "2.0.0", controller: true, policies: all, update: true},
 		},
 		"Adopt": {
-			reason:  "An adoption that a user asked for stays.",
+			reason:  "An adoption that a user requested stays.",
 			content: c, live: func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Adoption = v1alpha1.AdoptionPolicyAdopt },
 			want: decision{version: "2.0.0", adopt: true, controller: true, policies: all, update: true},
 		},
 		"ForeignMetadata": {
-			reason: "Labels and annotations of others are not applied, so that they stay theirs.",
+			reason: "Labels and annotations of other clients are not applied, so that those clients keep owning them.",
 			live: func(m *v1alpha1.Manifest) {
 				m.Labels["other"], m.Annotations = "x", annotations{"other": "x", v1alpha1.AnnotationTest: "1"}
 			},
 			want: decision{version: "1.0.0", controller: true, policies: all},
 		},
 		"Pause": {
-			reason: "A pause says whose it is.", intent: intent{pause: true},
+			reason: "An annotation records who paused the Manifest.", intent: intent{pause: true},
 			want: decision{version: "1.0.0", controller: true, policies: all, annotations: annotations{paused: "true", v1alpha1.AnnotationPausedBy: "k"}, update: true},
 		},
 		"PausedByUser": {
-			reason: "A pause of a user stays theirs.", intent: intent{pause: true}, live: annotated(annotations{paused: "true"}),
+			reason: "A Manifest that a user paused stays paused.", intent: intent{pause: true}, live: annotated(annotations{paused: "true"}),
 			want: decision{version: "1.0.0", controller: true, policies: all},
 		},
 		"PausedAgain": {
@@ -86,36 +86,36 @@ func TestDesiredManifest(t *testing.T) {
 			want: decision{version: "1.0.0", controller: true, policies: all, update: true},
 		},
 		"NotResumed": {
-			reason: "It does not end that of a user.", live: annotated(annotations{paused: "true"}),
+			reason: "The Kyma does not end a pause of a user.", live: annotated(annotations{paused: "true"}),
 			want: decision{version: "1.0.0", controller: true, policies: all},
 		},
 		"Plan": {
-			reason: "A plan comes with what is planned.", intent: intent{plan: true}, content: c,
+			reason: "Mode Plan is set together with the planned content.", intent: intent{plan: true}, content: c,
 			want: decision{version: "2.0.0", mode: v1alpha1.ModePlan, controller: true, policies: all, update: true},
 		},
 		"PlanWithoutContent": {
-			reason: "A plan does not wait for a content.", intent: intent{plan: true},
+			reason: "Mode Plan is set even without content.", intent: intent{plan: true},
 			want: decision{version: "1.0.0", mode: v1alpha1.ModePlan, controller: true, policies: all, update: true},
 		},
 		"Planned": {
-			reason: "What is planned stays so until it can be executed.",
+			reason: "Mode Plan stays until the content can be applied.",
 			live:   planned,
 			want:   decision{version: "1.0.0", mode: v1alpha1.ModePlan, controller: true, policies: all},
 		},
 		"Execute": {
-			reason: "A plan ends with what is wanted now.", content: c, live: planned,
+			reason: "When mode Plan ends, the current content is applied.", content: c, live: planned,
 			want: decision{version: "2.0.0", mode: v1alpha1.ModeApply, controller: true, policies: all, update: true},
 		},
 		"ExecuteWithoutContent": {
-			reason: "A plan ends without a change where nothing is planned.", intent: intent{execute: true}, live: planned,
+			reason: "Mode Plan ends without a change if nothing is planned.", intent: intent{execute: true}, live: planned,
 			want: decision{version: "1.0.0", mode: v1alpha1.ModeApply, controller: true, policies: all, update: true},
 		},
 		"Removal": {
-			reason: "A removal that is forced or given up is so for the Manifests.", intent: intent{abandon: true, forceRemoval: true}, live: deleted,
+			reason: "The annotations force-removal and abandon are propagated.", intent: intent{abandon: true, forceRemoval: true}, live: deleted,
 			want: decision{version: "1.0.0", controller: true, policies: all, annotations: annotations{v1alpha1.AnnotationAbandon: "true", v1alpha1.AnnotationForceRemoval: "true"}, update: true},
 		},
 		"DeleteAdopted": {
-			reason: "What the Manifests adopted goes if it is meant to.", intent: intent{deleteAdopted: true}, live: deleted,
+			reason: "The annotation delete-adopted is propagated.", intent: intent{deleteAdopted: true}, live: deleted,
 			want: decision{version: "1.0.0", controller: true, policies: all, annotations: annotations{v1alpha1.AnnotationDeleteAdopted: "true"}, update: true},
 		},
 		"SharedRemoval": {
@@ -127,23 +127,23 @@ func TestDesiredManifest(t *testing.T) {
 			want: decision{version: "1.0.0", controller: true, policies: all, annotations: annotations{v1alpha1.AnnotationAbandon: "true"}, update: true},
 		},
 		"NewCluster": {
-			reason: "Manifests may continue in the cluster in which their Kyma may.", intent: intent{newCluster: "b"}, live: planned,
+			reason: "The annotation cluster-changed is propagated.", intent: intent{newCluster: "b"}, live: planned,
 			want: decision{version: "1.0.0", mode: v1alpha1.ModePlan, controller: true, policies: all, annotations: annotations{v1alpha1.AnnotationClusterChanged: "b"}, update: true},
 		},
 		"NewClusterKnown": {
-			reason: "They are told once.", intent: intent{newCluster: "b"}, live: annotated(annotations{v1alpha1.AnnotationClusterChanged: "b"}),
+			reason: "An annotation that the Manifest already has is not written again.", intent: intent{newCluster: "b"}, live: annotated(annotations{v1alpha1.AnnotationClusterChanged: "b"}),
 			want: decision{version: "1.0.0", controller: true, policies: all, annotations: annotations{v1alpha1.AnnotationClusterChanged: "b"}},
 		},
 		"RemovalStays": {
-			reason: "It cannot be reverted.", live: annotated(annotations{v1alpha1.AnnotationAbandon: "true", v1alpha1.AnnotationForceRemoval: "true"}),
+			reason: "The annotations of a removal stay on the Manifest.", live: annotated(annotations{v1alpha1.AnnotationAbandon: "true", v1alpha1.AnnotationForceRemoval: "true"}),
 			want: decision{version: "1.0.0", controller: true, policies: all, annotations: annotations{v1alpha1.AnnotationAbandon: "true", v1alpha1.AnnotationForceRemoval: "true"}},
 		},
 		"Policies": {
-			reason: "Policies that do not wait for a content are those of the Kyma.", intent: intent{policies: observe},
+			reason: "Policies are those of the Kyma, even without content.", intent: intent{policies: observe},
 			want: decision{version: "1.0.0", controller: true, policies: observe, update: true},
 		},
 		"Released": {
-			reason: "A Manifest that was released does not get its owner back.",
+			reason: "A released Manifest does not get its owner again.",
 			live: func(m *v1alpha1.Manifest) {
 				m.OwnerReferences, m.Annotations = nil, annotations{v1alpha1.AnnotationReleasedBy: string(kymaUID)}
 			},

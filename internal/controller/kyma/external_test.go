@@ -69,7 +69,7 @@ func TestUpdate(t *testing.T) {
 			},
 		},
 		"Fails": {
-			reason: "One that fails is an error, and does not keep the others.",
+			reason: "If one module fails, the others are still processed, and the error is returned.",
 			server: server{fails: boom},
 			want: want{
 				writes: []string{"create k-a", "create k-b"}, failed: true, reasons: []event.Reason{reasonFailed, reasonFailed},
@@ -77,7 +77,7 @@ func TestUpdate(t *testing.T) {
 			},
 		},
 		"CacheBehind": {
-			reason: "A Manifest that is there already will be seen soon.",
+			reason: "The cache will soon show a Manifest that already exists.",
 			server: server{fails: kerrors.NewInvalid(v1alpha1.ManifestGroupVersionKind.GroupKind(), "k-a", nil)},
 			want:   want{writes: []string{"create k-a", "create k-b"}, states: []v1alpha1.State{"Processing", "Processing"}},
 		},
@@ -90,7 +90,7 @@ func TestUpdate(t *testing.T) {
 			},
 		},
 		"GoneMeanwhile": {
-			reason:   "A Manifest that is deleted at this moment is created again later.",
+			reason:   "A Manifest that is being deleted is created again later.",
 			children: []*v1alpha1.Manifest{installed(k, newTemplate("a", "regular", "0.1.0")), installed(k, b)},
 			server:   server{fails: kerrors.NewConflict(schema.GroupResource{}, "k-a", boom), taken: recreated},
 			want:     want{writes: []string{"apply k-a"}, states: []v1alpha1.State{"Processing", "Ready"}},
@@ -133,7 +133,7 @@ func TestObserveDeletion(t *testing.T) {
 		"Gone":   {reason: "No Manifest is left."},
 		"Unseen": {reason: "The cache does not show it yet.", server: server{listed: []metav1.PartialObjectMetadata{{ObjectMeta: child.ObjectMeta}}}, exists: true},
 		"Other":  {reason: "A Manifest of another owner does not count.", server: server{listed: []metav1.PartialObjectMetadata{{ObjectMeta: metaOf("x")}}}},
-		"Error":  {reason: "An error does not answer the question.", server: server{lists: errors.New("boom")}, failed: true},
+		"Error":  {reason: "The error is returned.", server: server{lists: errors.New("boom")}, failed: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

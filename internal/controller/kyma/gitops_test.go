@@ -45,18 +45,18 @@ func TestGitOps(t *testing.T) {
 	deleted.DeletionTimestamp = &now
 	report(deleted, []step{{status: v1alpha1.ModuleStatus{Name: "a", State: v1alpha1.StateDeleting}}})
 	gitopstest.Check(t, map[string]gitopstest.Case{
-		"New":        {Reason: "The API server fills in the status of one that was not examined.", Object: fresh, Want: gitopstest.Waits},
+		"New":        {Reason: "The API server sets a default status until the provider has processed the Kyma.", Object: fresh, Want: gitopstest.Waits},
 		"Empty":      {Reason: "A Kyma without modules is Ready.", Object: after(ok), OK: true, Want: gitopstest.Works},
-		"Ready":      {Reason: "All is well.", Object: after(ok, ready...), OK: true, Want: gitopstest.Works},
+		"Ready":      {Reason: "All modules are Ready.", Object: after(ok, ready...), OK: true, Want: gitopstest.Works},
 		"Installing": {Reason: "A module is being installed.", Object: after(ok, one(v1alpha1.StateProcessing, v1alpha1.ReasonProgressing)), Want: gitopstest.Waits},
-		"Missing":    {Reason: "A channel has no such module yet.", Object: after(ok, one(v1alpha1.StateError, v1alpha1.ReasonBlocked)), Want: gitopstest.Waits},
+		"Missing":    {Reason: "The channel does not have the module yet.", Object: after(ok, one(v1alpha1.StateError, v1alpha1.ReasonBlocked)), Want: gitopstest.Waits},
 		"Failed":     {Reason: "A module has failed.", Object: after(ok, stalled(one(v1alpha1.StateError, v1alpha1.ReasonModuleFailed))), Want: gitopstest.Failed},
-		"Downgrade":  {Reason: "A downgrade has to be allowed.", Object: after(ok, stalled(one(v1alpha1.StateWarning, v1alpha1.ReasonDowngradeBlocked))), Want: gitopstest.Failed},
-		"RolledBack": {Reason: "Another revision runs.", Object: after(ok, stalled(one(v1alpha1.StateWarning, v1alpha1.ReasonRolledBack))), Want: gitopstest.Failed},
-		"Recovered":  {Reason: "A module failed, and works again.", Object: recovered, OK: true, Want: gitopstest.Works},
-		"Planned":    {Reason: "It is only planned.", Object: after(ok, one(v1alpha1.StateProcessing, v1alpha1.ReasonPlanned)), Want: gitopstest.Waits},
+		"Downgrade":  {Reason: "A downgrade must be allowed by the user.", Object: after(ok, stalled(one(v1alpha1.StateWarning, v1alpha1.ReasonDowngradeBlocked))), Want: gitopstest.Failed},
+		"RolledBack": {Reason: "The module was rolled back to an earlier revision.", Object: after(ok, stalled(one(v1alpha1.StateWarning, v1alpha1.ReasonRolledBack))), Want: gitopstest.Failed},
+		"Recovered":  {Reason: "The failed module works again.", Object: recovered, OK: true, Want: gitopstest.Works},
+		"Planned":    {Reason: "The module is only planned.", Object: after(ok, one(v1alpha1.StateProcessing, v1alpha1.ReasonPlanned)), Want: gitopstest.Waits},
 		"Removing": {
-			Reason: "A module that was disabled goes.", Object: after(ok, step{status: v1alpha1.ModuleStatus{Name: "a", State: v1alpha1.StateDeleting}}),
+			Reason: "A disabled module is being removed.", Object: after(ok, step{status: v1alpha1.ModuleStatus{Name: "a", State: v1alpha1.StateDeleting}}),
 			Want: gitopstest.Waits,
 		},
 		"NotSynced": {
@@ -64,9 +64,9 @@ func TestGitOps(t *testing.T) {
 			Object: after(xpv2.ReconcileError(errors.New("no")), one(v1alpha1.StateError, v1alpha1.ReasonBlocked)), Want: gitopstest.Refused,
 		},
 		"Paused": {
-			Reason: "The built-in rule of Argo CD knows no pause.", Object: after(xpv2.ReconcilePaused(), ready...), OK: true,
+			Reason: "The built-in rule of Argo CD does not know paused resources.", Object: after(xpv2.ReconcilePaused(), ready...), OK: true,
 			Want: gitopstest.Health{Kstatus: "Current", ArgoCD: "Degraded", Documented: "Suspended"},
 		},
-		"Deleting": {Reason: "It goes.", Object: deleted, Want: gitopstest.Removed},
+		"Deleting": {Reason: "The Kyma is being deleted.", Object: deleted, Want: gitopstest.Removed},
 	})
 }

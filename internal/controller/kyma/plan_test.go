@@ -267,11 +267,11 @@ func TestDemand(t *testing.T) {
 		want   demand
 	}{
 		"New":        {reason: "The Kyma has the module.", kyma: k, want: wanted},
-		"Installed":  {reason: "It has it still.", kyma: k, live: installed(k, regular), want: wanted},
+		"Installed":  {reason: "The Kyma still has the module.", kyma: k, live: installed(k, regular), want: wanted},
 		"Downgrade":  {reason: "Its channel has a lower version.", kyma: k, live: installed(k, fast), want: held},
 		"NotWanted":  {reason: "The Kyma does not have the module.", kyma: newKyma(), live: installed(k, fast), want: unwanted},
 		"BeingGone":  {reason: "A module that is enabled again is wanted.", kyma: k, live: installed(k, regular, deleted), want: wanted},
-		"NoTemplate": {reason: "So is one that does not exist.", kyma: newKyma(v1alpha1.Module{Name: "b"}), want: wanted},
+		"NoTemplate": {reason: "A module without a ModuleTemplate is wanted.", kyma: newKyma(v1alpha1.Module{Name: "b"}), want: wanted},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -345,12 +345,12 @@ func TestUpdateOf(t *testing.T) {
 		live, desired *v1alpha1.Manifest
 		want          action
 	}{
-		"Content":  {reason: "Another content is rolled out.", live: with(nil, v1alpha1.ModeApply, "1.0.0"), desired: with(nil, v1alpha1.ModeApply, "2.0.0"), want: actionRollOut},
+		"Content":  {reason: "Different content is rolled out.", live: with(nil, v1alpha1.ModeApply, "1.0.0"), desired: with(nil, v1alpha1.ModeApply, "2.0.0"), want: actionRollOut},
 		"Pause":    {reason: "A pause is propagated.", live: with(nil, v1alpha1.ModeApply, "1.0.0"), desired: with(paused, v1alpha1.ModeApply, "1.0.0"), want: actionPropagate},
-		"Resume":   {reason: "So is its end.", live: with(paused, v1alpha1.ModeApply, "1.0.0"), desired: with(nil, v1alpha1.ModeApply, "1.0.0"), want: actionPropagate},
-		"Plan":     {reason: "So is a plan.", live: with(nil, v1alpha1.ModeApply, "1.0.0"), desired: with(nil, v1alpha1.ModePlan, "1.0.0"), want: actionPropagate},
-		"Execute":  {reason: "What was planned only is rolled out when the plan ends.", live: with(nil, v1alpha1.ModePlan, "1.0.0"), desired: with(nil, v1alpha1.ModeApply, "1.0.0"), want: actionRollOut},
-		"PlanMore": {reason: "Another content is, also where it is only planned.", live: with(nil, v1alpha1.ModePlan, "1.0.0"), desired: with(nil, v1alpha1.ModePlan, "2.0.0"), want: actionRollOut},
+		"Resume":   {reason: "The end of a pause is propagated.", live: with(paused, v1alpha1.ModeApply, "1.0.0"), desired: with(nil, v1alpha1.ModeApply, "1.0.0"), want: actionPropagate},
+		"Plan":     {reason: "Mode Plan is propagated.", live: with(nil, v1alpha1.ModeApply, "1.0.0"), desired: with(nil, v1alpha1.ModePlan, "1.0.0"), want: actionPropagate},
+		"Execute":  {reason: "Planned content is rolled out when mode Plan ends.", live: with(nil, v1alpha1.ModePlan, "1.0.0"), desired: with(nil, v1alpha1.ModeApply, "1.0.0"), want: actionRollOut},
+		"PlanMore": {reason: "Different content is rolled out, even if it is only planned.", live: with(nil, v1alpha1.ModePlan, "1.0.0"), desired: with(nil, v1alpha1.ModePlan, "2.0.0"), want: actionRollOut},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

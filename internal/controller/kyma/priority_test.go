@@ -192,12 +192,12 @@ func TestLaneOfManifest(t *testing.T) {
 		before   bool
 		want     bool
 	}{
-		"Rollout":        {reason: "A new version is one of many.", children: []*v1alpha1.Manifest{installed(k, older)}, want: true},
-		"RolloutOfFirst": {reason: "So is a first one that a template brings.", want: true},
-		"Edit":           {reason: "A user waits for an edit, also where a new version comes with it.", edit: true, children: []*v1alpha1.Manifest{installed(k, older)}, before: true},
+		"Rollout":        {reason: "A new version has low priority, because it affects many Kymas.", children: []*v1alpha1.Manifest{installed(k, older)}, want: true},
+		"RolloutOfFirst": {reason: "The first version of a module from a new template has low priority, too.", want: true},
+		"Edit":           {reason: "A user waits for an edit, even if it comes with a new version.", edit: true, children: []*v1alpha1.Manifest{installed(k, older)}, before: true},
 		"EditOfFirst":    {reason: "A user waits for a new module.", edit: true},
-		"Arrived":        {reason: "What is Ready as it should be rolls no more.", children: []*v1alpha1.Manifest{installed(k, newer)}, before: true},
-		"OnItsWay":       {reason: "What is not yet Ready does.", children: []*v1alpha1.Manifest{installed(k, newer, in(v1alpha1.StateProcessing, ""))}, before: true, want: true},
+		"Arrived":        {reason: "The rollout of a Manifest that is Ready in its desired form ends.", children: []*v1alpha1.Manifest{installed(k, newer)}, before: true},
+		"OnItsWay":       {reason: "The rollout of a Manifest that is not Ready continues.", children: []*v1alpha1.Manifest{installed(k, newer, in(v1alpha1.StateProcessing, ""))}, before: true, want: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -233,10 +233,10 @@ func TestCarriedOut(t *testing.T) {
 		want   bool
 		fails  bool
 	}{
-		"Done":     {reason: "A pass that ends well carries it out.", res: reconcile.Result{RequeueAfter: later * 100}, want: true},
-		"Failed":   {reason: "One that fails does not.", err: errors.New("boom"), fails: true},
-		"Requeued": {reason: "Nor does one that is not at its end.", res: reconcile.Result{Requeue: true}},
-		"Conflict": {reason: "Nor one that met another write, which is not a failure.", err: kerrors.NewConflict(schema.GroupResource{}, "k", errors.New("boom"))},
+		"Done":     {reason: "A successful pass processes the edit.", res: reconcile.Result{RequeueAfter: later * 100}, want: true},
+		"Failed":   {reason: "A failed pass does not process the edit.", err: errors.New("boom"), fails: true},
+		"Requeued": {reason: "A pass that must continue does not process the edit.", res: reconcile.Result{Requeue: true}},
+		"Conflict": {reason: "A pass that ends with a conflict does not process the edit.", err: kerrors.NewConflict(schema.GroupResource{}, "k", errors.New("boom"))},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -154,13 +154,13 @@ func TestPropagate(t *testing.T) {
 			want:   outcome{policies: all, called: true, writes: 1, annotations: paused},
 		},
 		"PausedAlready": {
-			reason: "One that a user paused stays as it is.",
+			reason: "A Manifest that a user paused stays as it is.",
 			kyma:   func(k *v1alpha1.Kyma) { k.Annotations = pause },
 			child:  func(m *v1alpha1.Manifest) { m.Annotations = pause },
 			want:   outcome{policies: all, called: true, annotations: pause},
 		},
 		"PausedAgain": {
-			reason: "One that a user has continue is paused again.",
+			reason: "A Manifest that a user resumed is paused again.",
 			kyma:   func(k *v1alpha1.Kyma) { k.Annotations = pause },
 			child: func(m *v1alpha1.Manifest) {
 				m.Annotations = map[string]string{meta.AnnotationKeyReconciliationPaused: "false", v1alpha1.AnnotationPausedBy: "k"}
@@ -168,7 +168,7 @@ func TestPropagate(t *testing.T) {
 			want: outcome{policies: all, called: true, writes: 1, annotations: paused},
 		},
 		"NoPolicies": {
-			reason: "No policies at all mean the same.",
+			reason: "An empty list of policies has the same effect.",
 			kyma:   func(k *v1alpha1.Kyma) { k.Spec.ManagementPolicies = xpv2.ManagementPolicies{} },
 			want:   outcome{policies: all, called: true, writes: 1, annotations: paused},
 		},
@@ -178,19 +178,19 @@ func TestPropagate(t *testing.T) {
 			want:   outcome{policies: all, called: true, annotations: paused},
 		},
 		"UnpausedWithoutUpdate": {
-			reason: "Where there is no Update, this does.",
+			reason: "If Update is not called, the propagator does it.",
 			kyma:   func(k *v1alpha1.Kyma) { k.Spec.ManagementPolicies = observe },
 			child:  func(m *v1alpha1.Manifest) { m.Annotations = paused },
 			want:   outcome{policies: observe, called: true, writes: 1},
 		},
 		"UnpausedWhileGoing": {
-			reason: "A Manifest that was deleted in the meantime would stay forever.",
+			reason: "A paused Manifest would never be deleted.",
 			kyma:   goes,
 			child:  func(m *v1alpha1.Manifest) { m.Annotations = paused; deleted(m) },
 			want:   outcome{policies: all, writes: 1, ready: "a: is being removed", result: ctrl.Result{RequeueAfter: time.Hour}},
 		},
 		"PausedByUser": {
-			reason: "One that a user paused does not.",
+			reason: "A Manifest that a user paused stays paused.",
 			child:  func(m *v1alpha1.Manifest) { m.Annotations = pause },
 			want:   outcome{policies: all, called: true, annotations: pause},
 		},
@@ -200,18 +200,18 @@ func TestPropagate(t *testing.T) {
 			want:   outcome{policies: keep, called: true, writes: 1, finalized: true},
 		},
 		"OrphanUnseen": {
-			reason: "So must a Manifest that the cache does not have yet.",
+			reason: "A Manifest that the cache does not have yet must have the policies, too.",
 			kyma:   func(k *v1alpha1.Kyma) { k.DeletionTimestamp, k.Spec.ManagementPolicies = &now, keep },
 			listed: []metav1.PartialObjectMetadata{{ObjectMeta: installed(newKyma(), newTemplate("b", "regular", "1.0.0")).ObjectMeta}},
 			want:   outcome{policies: keep, called: true, writes: 1, result: ctrl.Result{Requeue: true}},
 		},
 		"OrphanLater": {
-			reason: "Until it goes, the usual way is enough.",
+			reason: "Before the Kyma is deleted, Update is sufficient.",
 			kyma:   func(k *v1alpha1.Kyma) { k.Spec.ManagementPolicies = keep },
 			want:   outcome{policies: all, called: true},
 		},
 		"NoUpdate": {
-			reason: "The usual way is closed where the Kyma must not update.",
+			reason: "Update is not called if the policies of the Kyma exclude it.",
 			kyma:   func(k *v1alpha1.Kyma) { k.Spec.ManagementPolicies = observe },
 			want:   outcome{policies: observe, called: true, writes: 1},
 		},
@@ -238,7 +238,7 @@ func TestPropagate(t *testing.T) {
 			},
 		},
 		"Abandoned": {
-			reason: "The event comes once.",
+			reason: "The event is recorded once.",
 			kyma:   func(k *v1alpha1.Kyma) { goes(k); k.Annotations = abandon },
 			child:  func(m *v1alpha1.Manifest) { m.Annotations = abandon; deleted(m) },
 			want:   outcome{policies: all, annotations: abandon, ready: "a: is being removed", result: ctrl.Result{RequeueAfter: time.Hour}},
@@ -249,19 +249,19 @@ func TestPropagate(t *testing.T) {
 			want:   outcome{policies: all, called: true},
 		},
 		"Plan": {
-			reason: "Update has the Manifests of a Kyma that is only planned planned, too.",
+			reason: "Update propagates mode Plan to the Manifests.",
 			kyma:   func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Mode = v1alpha1.ModePlan },
 			want:   outcome{policies: all, called: true},
 		},
 		"PlanWithoutUpdate": {
-			reason: "Where there is no Update, this does.",
+			reason: "If Update is not called, the propagator does it.",
 			kyma: func(k *v1alpha1.Kyma) {
 				k.Spec.ForProvider.Mode, k.Spec.ManagementPolicies = v1alpha1.ModePlan, observe
 			},
 			want: outcome{policies: observe, called: true, writes: 1, mode: v1alpha1.ModePlan},
 		},
 		"PlannedAlready": {
-			reason: "At rest nothing is written.",
+			reason: "Without changes, nothing is written.",
 			kyma: func(k *v1alpha1.Kyma) {
 				k.Spec.ForProvider.Mode, k.Spec.ManagementPolicies = v1alpha1.ModePlan, observe
 			},
@@ -269,13 +269,13 @@ func TestPropagate(t *testing.T) {
 			want:  outcome{policies: observe, called: true, mode: v1alpha1.ModePlan},
 		},
 		"Executed": {
-			reason: "What the Kyma planned is executed with what it wants now, and not before.",
+			reason: "The propagator does not end mode Plan, because the Manifest must leave it together with its current content.",
 			kyma:   func(k *v1alpha1.Kyma) { k.Spec.ManagementPolicies = observe },
 			child:  func(m *v1alpha1.Manifest) { planned(m); m.Spec.ManagementPolicies = observe },
 			want:   outcome{policies: observe, called: true, mode: v1alpha1.ModePlan},
 		},
 		"PausedConflict": {
-			reason: "A user may have paused it in the meantime: it is tried again.",
+			reason: "After a conflict, for example with a pause by a user, the Kyma is reconciled again.",
 			kyma:   func(k *v1alpha1.Kyma) { k.Annotations = pause },
 			fails:  kerrors.NewConflict(schema.GroupResource{}, "k-a", boom),
 			want:   outcome{policies: all, writes: 1, annotations: paused, result: ctrl.Result{RequeueAfter: conflictRetry}},
@@ -294,7 +294,7 @@ func TestPropagate(t *testing.T) {
 			want:   outcome{policies: all, called: true},
 		},
 		"Delete": {
-			reason: "A Manifest that is not being deleted yet has to be.",
+			reason: "A Manifest that is not being deleted yet must be deleted.",
 			kyma:   goes,
 			want:   outcome{policies: all, called: true},
 		},
@@ -305,7 +305,7 @@ func TestPropagate(t *testing.T) {
 			want:   outcome{policies: all, ready: "a: 2 Samples are in the way", result: ctrl.Result{RequeueAfter: time.Hour}},
 		},
 		"WaitConflict": {
-			reason: "The cache is behind for a moment only.",
+			reason: "The cache is only briefly outdated.",
 			kyma:   goes, child: deleted, status: kerrors.NewConflict(schema.GroupResource{}, "k", boom),
 			want: outcome{policies: all, ready: "a: is being removed", result: ctrl.Result{RequeueAfter: conflictRetry}},
 		},

@@ -36,21 +36,21 @@ func TestReferences(t *testing.T) {
 		upToDate bool
 	}{
 		"New": {
-			reason: "Before Create they are set in memory, and written along with the rest.",
+			reason: "Before Create, the references are set in memory, and written with the other changes.",
 			want:   ref("k-a", "k-b"),
 		},
 		"Same": {
-			reason: "Nothing is written where they are right.", created: true,
+			reason: "Correct references are not written again.", created: true,
 			have: ref("k-a", "k-b"), children: []*v1alpha1.Manifest{installed(k, a), installed(k, b)},
 			want: ref("k-a", "k-b"), upToDate: true,
 		},
 		"Lost": {
-			reason: "They are written where they are missing.", created: true,
+			reason: "Missing references are written.", created: true,
 			children: []*v1alpha1.Manifest{installed(k, a), installed(k, b)},
 			want:     ref("k-a", "k-b"), writes: []string{"patch k"},
 		},
 		"Disabled": {
-			reason: "A module that is being removed has no reference any more.", created: true,
+			reason: "A module that is being removed has no reference.", created: true,
 			have: ref("k-a", "k-b", "k-c"), children: []*v1alpha1.Manifest{installed(k, a), installed(k, b), installed(k, c, deleted)},
 			want: ref("k-a", "k-b"), writes: []string{"patch k"},
 		},

@@ -51,7 +51,7 @@ func TestPropagateToAll(t *testing.T) {
 			want:   want{applied: []string{"k-a", "k-b"}, called: true},
 		},
 		"Paused": {
-			reason: "Those that can be paused are, and the Kyma names the other one.",
+			reason: "All Manifests that can be paused are paused, and the Kyma names the other one.",
 			kyma:   pause,
 			fails:  map[string]error{"k-a": errors.New("forbidden: quota")},
 			want:   want{applied: []string{"k-a", "k-b"}, synced: refused, failed: true},
@@ -85,7 +85,7 @@ func TestPropagateToAll(t *testing.T) {
 			want:   want{applied: []string{"k-a", "k-b"}, synced: refused, failed: true},
 		},
 		"Wait": {
-			reason: "A Kyma that waits for its Manifests reports it, too.",
+			reason: "A Kyma that waits for its Manifests reports the refusal, too.",
 			kyma:   goes,
 			child:  func(m *v1alpha1.Manifest) { m.Annotations = paused; deleted(m) },
 			fails:  map[string]error{"k-a": errors.New("forbidden: quota")},

@@ -24,13 +24,13 @@ func TestOutcomeOf(t *testing.T) {
 		want    rollback.Outcome
 	}{
 		"Ready":        {reason: "It works.", o: engine.Observation{State: engine.Ready}, want: rollback.Ready},
-		"ChangedReady": {reason: "It can be Ready at once.", o: engine.Observation{State: engine.Ready}, changed: true, want: rollback.Ready},
-		"Works":        {reason: "A warning can work, too.", o: engine.Observation{State: engine.Warning, Works: true}, want: rollback.Ready},
-		"Warning":      {reason: "It need not.", o: engine.Observation{State: engine.Warning}, want: rollback.NotReady},
+		"ChangedReady": {reason: "A changed module can be Ready immediately.", o: engine.Observation{State: engine.Ready}, changed: true, want: rollback.Ready},
+		"Works":        {reason: "A module with a warning can work.", o: engine.Observation{State: engine.Warning, Works: true}, want: rollback.Ready},
+		"Warning":      {reason: "A module with a warning does not always work.", o: engine.Observation{State: engine.Warning}, want: rollback.NotReady},
 		"Processing":   {reason: "It may still become Ready.", o: engine.Observation{State: engine.Processing}, want: rollback.NotReady},
-		"Changed":      {reason: "What was changed just now cannot be Ready yet.", o: engine.Observation{State: engine.Processing}, changed: true, want: rollback.Pending},
+		"Changed":      {reason: "A module that was just changed is not expected to be Ready.", o: engine.Observation{State: engine.Processing}, changed: true, want: rollback.Pending},
 		"Failed":       {reason: "It failed.", o: engine.Observation{State: engine.Error}, want: rollback.Failed},
-		"ChangedError": {reason: "It can fail at once.", o: engine.Observation{State: engine.Error}, changed: true, want: rollback.Failed},
+		"ChangedError": {reason: "A changed module can fail immediately.", o: engine.Observation{State: engine.Error}, changed: true, want: rollback.Failed},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

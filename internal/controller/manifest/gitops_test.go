@@ -60,12 +60,12 @@ func TestGitOps(t *testing.T) {
 		return failed
 	}
 	gitopstest.Check(t, map[string]gitopstest.Case{
-		"New":        {Reason: "The API server fills in the status of one that was not examined.", Object: after(), Want: gitopstest.Waits},
-		"NoConfig":   {Reason: "It could not be examined.", Object: after(away), Want: gitopstest.Refused},
-		"Installing": {Reason: "It is being installed.", Object: after(observes(in(engine.PhaseApplying), ok)), Want: gitopstest.Waits},
+		"New":        {Reason: "The API server sets a default status until the provider has processed the Manifest.", Object: after(), Want: gitopstest.Waits},
+		"NoConfig":   {Reason: "The ProviderConfig cannot be read.", Object: after(away), Want: gitopstest.Refused},
+		"Installing": {Reason: "The module is being installed.", Object: after(observes(in(engine.PhaseApplying), ok)), Want: gitopstest.Waits},
 		"Starting":   {Reason: "Its objects are starting.", Object: after(observes(in(engine.PhaseProgressing), ok)), Want: gitopstest.Waits},
-		"Ready":      {Reason: "All is well.", Object: after(observes(in(engine.PhaseApplying), ok), ready), OK: true, Want: gitopstest.Works},
-		"Works":      {Reason: "Others own fields, and it works.", Object: after(observes(works, ok)), OK: true, Want: gitopstest.Works},
+		"Ready":      {Reason: "All objects are ready.", Object: after(observes(in(engine.PhaseApplying), ok), ready), OK: true, Want: gitopstest.Works},
+		"Works":      {Reason: "Other field managers own fields, and the module works.", Object: after(observes(works, ok)), OK: true, Want: gitopstest.Works},
 		"Degraded":   {Reason: "An object has lost replicas.", Object: after(ready, observes(in(engine.PhaseDegraded), ok)), Want: gitopstest.Waits},
 		"TakenOver":  {Reason: "An object belongs to another Manifest.", Object: after(ready, observes(in(engine.PhaseTakenOver), ok)), Want: gitopstest.Failed},
 		"Broken":     {Reason: "An object is missing, which is only reported.", Object: after(ready, observes(in(engine.PhaseBroken), ok)), Want: gitopstest.Failed},
@@ -75,19 +75,19 @@ func TestGitOps(t *testing.T) {
 			Want: gitopstest.Failed,
 		},
 		"Unsigned":    {Reason: "A signature is missing.", Object: after(ready, fails(&ocm.VerificationError{Reason: "no"})), Want: gitopstest.Failed},
-		"Invalid":     {Reason: "A field is wrong.", Object: after(fails(readiness.Final(errors.New("no")))), Want: gitopstest.Failed},
-		"Unreachable": {Reason: "The cluster is away.", Object: after(ready, away), Want: gitopstest.Refused},
+		"Invalid":     {Reason: "A field is invalid.", Object: after(fails(readiness.Final(errors.New("no")))), Want: gitopstest.Failed},
+		"Unreachable": {Reason: "The cluster is unreachable.", Object: after(ready, away), Want: gitopstest.Refused},
 		"NotApplied": {
 			// The condition Synced must be listed before Ready, or Argo CD would consider the Manifest Healthy.
-			Reason: "What runs works, and a pass fails after it was observed.", Object: after(ready, observes(works, failed)), OK: true,
+			Reason: "The module works, and the pass fails after the observation.", Object: after(ready, observes(works, failed)), OK: true,
 			Want: gitopstest.Health{Kstatus: "Current", ArgoCD: "Degraded", Documented: "Degraded"},
 		},
-		"RolledBack": {Reason: "Another revision runs.", Object: after(ready, rollsBack), Want: gitopstest.Failed},
+		"RolledBack": {Reason: "The module was rolled back to an earlier revision.", Object: after(ready, rollsBack), Want: gitopstest.Failed},
 		"Paused": {
-			Reason: "The built-in rule of Argo CD knows no pause.", Object: after(ready, ready, pauses), OK: true,
+			Reason: "The built-in rule of Argo CD does not know paused resources.", Object: after(ready, ready, pauses), OK: true,
 			Want: gitopstest.Health{Kstatus: "Current", ArgoCD: "Degraded", Documented: "Suspended"},
 		},
-		"Recovered": {Reason: "It is well again.", Object: after(ready, away, ready), OK: true, Want: gitopstest.Works},
-		"Deleting":  {Reason: "It waits for its cluster.", Object: after(ready, deletes), Want: gitopstest.Removed},
+		"Recovered": {Reason: "The cluster is reachable again.", Object: after(ready, away, ready), OK: true, Want: gitopstest.Works},
+		"Deleting":  {Reason: "The Manifest is being deleted.", Object: after(ready, deletes), Want: gitopstest.Removed},
 	})
 }

@@ -34,14 +34,14 @@ func TestPollIntervalHook(t *testing.T) {
 		poll   time.Duration
 		want   time.Duration
 	}{
-		"Ready":    {reason: "What is ready waits for the poll interval.", mr: ready, poll: 10 * time.Minute, want: 10 * time.Minute},
+		"Ready":    {reason: "A ready Manifest is reconciled after the poll interval.", mr: ready, poll: 10 * time.Minute, want: 10 * time.Minute},
 		"Tested":   {reason: "A Manifest whose tests run is reconciled soon.", mr: tested, poll: 10 * time.Minute, want: soonest},
-		"Planned":  {reason: "What is only planned runs none.", mr: planned, poll: 10 * time.Minute, want: 10 * time.Minute},
+		"Planned":  {reason: "A Manifest that is only planned runs no tests.", mr: planned, poll: 10 * time.Minute, want: 10 * time.Minute},
 		"Unsaid":   {reason: "A Manifest without conditions is reconciled again at once.", mr: &v1alpha1.Manifest{}, poll: 10 * time.Minute, want: unsaid},
 		"Fresh":    {reason: "A Manifest that is not ready is reconciled within seconds.", mr: since(0), poll: 10 * time.Minute, want: soonest},
-		"Stuck":    {reason: "The longer it is not ready, the less often.", mr: since(2 * time.Minute), poll: 10 * time.Minute, want: 30 * time.Second},
-		"Hopeless": {reason: "But never less often than each minute.", mr: since(100 * time.Hour), poll: 10 * time.Minute, want: latest},
-		"Short":    {reason: "A shorter poll interval wins.", mr: since(100 * time.Hour), poll: 10 * time.Second, want: 10 * time.Second},
+		"Stuck":    {reason: "The longer a Manifest is not ready, the less often it is reconciled.", mr: since(2 * time.Minute), poll: 10 * time.Minute, want: 30 * time.Second},
+		"Hopeless": {reason: "A Manifest that is not ready is reconciled at least once per minute.", mr: since(100 * time.Hour), poll: 10 * time.Minute, want: latest},
+		"Short":    {reason: "A shorter poll interval takes precedence.", mr: since(100 * time.Hour), poll: 10 * time.Second, want: 10 * time.Second},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -48,23 +48,23 @@ func TestSiblings(t *testing.T) {
 		want   []string
 	}{
 		"Appears": {
-			reason: "A template that appears makes others ambiguous.",
+			reason: "A new ModuleTemplate makes others ambiguous.",
 			event: func(ctx context.Context, s *siblings, q queue) {
 				s.handler().Create(ctx, ctrlevent.CreateEvent{Object: a}, q)
 			},
 			want: []string{"b"},
 		},
 		"Goes": {
-			reason: "One that goes fixes them.",
+			reason: "The deletion of a ModuleTemplate resolves the ambiguity of others.",
 			event: func(ctx context.Context, s *siblings, q queue) {
 				s.handler().Delete(ctx, ctrlevent.DeleteEvent{Object: a}, q)
 			},
 			want: []string{"b"},
 		},
-		"IsGoing":        {reason: "So does one that is on its way out.", event: update(a, deleted), want: []string{"b"}},
-		"ChangesChannel": {reason: "Both those it leaves and those it comes to are reconciled.", event: update(a, template("a", "sample", "fast")), want: []string{"b", "c"}},
-		"ChangesModule":  {reason: "The module matters too.", event: update(a, template("a", "other", "fast")), want: []string{"b", "d"}},
-		"ChangesStatus":  {reason: "What else changes is its own business.", event: update(a, resolved)},
+		"IsGoing":        {reason: "A ModuleTemplate that is being deleted resolves the ambiguity, too.", event: update(a, deleted), want: []string{"b"}},
+		"ChangesChannel": {reason: "The ModuleTemplates of the previous and of the new channel are reconciled.", event: update(a, template("a", "sample", "fast")), want: []string{"b", "c"}},
+		"ChangesModule":  {reason: "The ModuleTemplates of the previous and of the new module are reconciled.", event: update(a, template("a", "other", "fast")), want: []string{"b", "d"}},
+		"ChangesStatus":  {reason: "Other changes of the status do not affect other ModuleTemplates.", event: update(a, resolved)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -92,10 +92,10 @@ func TestResolutionLost(t *testing.T) {
 		before, after *v1alpha1.ModuleTemplate
 		want          bool
 	}{
-		"Written":   {reason: "What we write is not news.", before: empty, after: resolved},
-		"Same":      {reason: "What stays is not either.", before: resolved, after: resolved},
-		"Emptied":   {reason: "A status that was emptied is filled.", before: resolved, after: empty, want: true},
-		"Condition": {reason: "So is one that had a failure only.", before: failed, after: empty, want: true},
+		"Written":   {reason: "Our own write does not cause a reconcile.", before: empty, after: resolved},
+		"Same":      {reason: "An unchanged status does not cause a reconcile.", before: resolved, after: resolved},
+		"Emptied":   {reason: "A status that another client emptied is written again.", before: resolved, after: empty, want: true},
+		"Condition": {reason: "A status from which another client removed a failure is written again.", before: failed, after: empty, want: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -39,29 +39,29 @@ func TestGitOps(t *testing.T) {
 	deleted := after(nil, func(*bench) {})
 	deleted.DeletionTimestamp = &metav1.Time{Time: metav1.Now().Time}
 	gitopstest.Check(t, map[string]gitopstest.Case{
-		"New":      {Reason: "The API server fills in the status of one that was not examined.", Object: fresh, Want: gitopstest.Waits},
-		"Resolved": {Reason: "It can be used.", Object: after(nil, func(*bench) {}), OK: true, Want: gitopstest.Works},
+		"New":      {Reason: "The API server sets a default status until the provider has processed the ModuleTemplate.", Object: fresh, Want: gitopstest.Waits},
+		"Resolved": {Reason: "The ModuleTemplate is resolved.", Object: after(nil, func(*bench) {}), OK: true, Want: gitopstest.Works},
 		"Changed": {
 			Reason: "The built-in rule of Argo CD does not compare generations; the next pass comes within a second.", Object: changed, Stale: true,
 			Want: gitopstest.Health{Kstatus: "InProgress", ArgoCD: "Healthy", Documented: "Progressing"},
 		},
 		"Down": {
-			Reason: "It is tried again.", Object: after(nil, func(b *bench) { b.resolver.err = errors.New("the registry is down") }),
+			Reason: "The registry does not respond, and the provider retries.", Object: after(nil, func(b *bench) { b.resolver.err = errors.New("the registry is down") }),
 			Want: gitopstest.Waits,
 		},
 		"Invalid": {
-			Reason: "It is not tried again.", Object: after(nil, func(b *bench) { b.resolver.err = invalid }), Want: gitopstest.Failed,
+			Reason: "The descriptor is invalid, so only a change helps.", Object: after(nil, func(b *bench) { b.resolver.err = invalid }), Want: gitopstest.Failed,
 		},
 		"Ambiguous": {
-			Reason: "There is another one.", Object: after([]*v1alpha1.ModuleTemplate{template("b", "sample", "regular")}, func(*bench) {}),
+			Reason: "Another ModuleTemplate provides the module in the same channel.", Object: after([]*v1alpha1.ModuleTemplate{template("b", "sample", "regular")}, func(*bench) {}),
 			Want: gitopstest.Failed,
 		},
 		"Unsigned": {
-			Reason: "It has no valid signature.", Object: after(nil, func(b *bench) { b.r.keys = newKeys([]ocm.Key{key}) }),
+			Reason: "The descriptor has no valid signature.", Object: after(nil, func(b *bench) { b.r.keys = newKeys([]ocm.Key{key}) }),
 			Want: gitopstest.Failed,
 		},
 		"Lowered": {
-			Reason: "A lower version has to be allowed.",
+			Reason: "A lower version must be allowed by the user.",
 			Object: after(nil, func(b *bench) {
 				b.reconcile(t, "a")
 				b.change(t, "a", newGeneration)
@@ -69,6 +69,6 @@ func TestGitOps(t *testing.T) {
 			}),
 			Want: gitopstest.Failed,
 		},
-		"Deleting": {Reason: "It goes.", Object: deleted, Want: gitopstest.Removed},
+		"Deleting": {Reason: "The ModuleTemplate is being deleted.", Object: deleted, Want: gitopstest.Removed},
 	})
 }

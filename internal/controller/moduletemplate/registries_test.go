@@ -25,9 +25,9 @@ func TestRegistries(t *testing.T) {
 		want   oci.Registries
 		err    string
 	}{
-		"None":    {reason: "By default any registry is good."},
+		"None":    {reason: "Without a config, all registries are allowed."},
 		"Config":  {reason: "The registries are those of a ClusterProviderConfig.", name: "registries", want: oci.Registries{{Host: "reg.example.org", PlainHTTP: true}}},
-		"Missing": {reason: "One that is missing is named.", name: "nope", err: "ClusterProviderConfig nope does not exist: create it, or correct the provider flag --module-registry-config"},
+		"Missing": {reason: "The error names a config that does not exist.", name: "nope", err: "ClusterProviderConfig nope does not exist: create it, or correct the provider flag --module-registry-config"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -54,19 +54,19 @@ func TestLimited(t *testing.T) {
 		ends   bool
 		want   string
 	}{
-		"Cause": {reason: "Who knows the cause says it.", ends: true, want: "a: " + gaveUp, call: func(ctx context.Context) error {
+		"Cause": {reason: "An error that contains the cause of the timeout stays as it is.", ends: true, want: "a: " + gaveUp, call: func(ctx context.Context) error {
 			<-ctx.Done()
 			return errors.Wrap(context.Cause(ctx), "a")
 		}},
-		"Error": {reason: "It is added where no one does.", ends: true, want: "a: context deadline exceeded; " + gaveUp, call: func(ctx context.Context) error {
+		"Error": {reason: "The duration is added to an error without one.", ends: true, want: "a: context deadline exceeded; " + gaveUp, call: func(ctx context.Context) error {
 			<-ctx.Done()
 			return errors.Wrap(ctx.Err(), "a")
 		}},
-		"Other": {reason: "Another error is what it is.", ends: true, want: "boom", call: func(ctx context.Context) error {
+		"Other": {reason: "An error that is not a timeout stays as it is.", ends: true, want: "boom", call: func(ctx context.Context) error {
 			<-ctx.Done()
 			return boom
 		}},
-		"OwnTime": {reason: "A deadline of a part is none of the whole.", want: "context deadline exceeded", call: func(ctx context.Context) error {
+		"OwnTime": {reason: "An exceeded deadline of a part is not that of the reconcile.", want: "context deadline exceeded", call: func(ctx context.Context) error {
 			ctx, cancel := context.WithTimeout(ctx, 0)
 			defer cancel()
 			return ctx.Err()
@@ -76,7 +76,7 @@ func TestLimited(t *testing.T) {
 			want:   "cannot process this object because of a bug (a panic of type string); report the bug with the stack trace from the log",
 			call:   func(context.Context) error { panic("a bad chart") },
 		},
-		"None": {reason: "What ends in time is not an error.", want: "", call: func(context.Context) error { return nil }},
+		"None": {reason: "A call that ends in time returns no error.", want: "", call: func(context.Context) error { return nil }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -164,9 +164,9 @@ func TestExplain(t *testing.T) {
 		err    error
 		want   string
 	}{
-		"Unauthorized": {reason: "The text of the API server is but one word.", err: apierrors.NewUnauthorized("Unauthorized"), want: "API server rejects the credentials (401 Unauthorized); check the user in the kubeconfig, or spec.identity"},
-		"Forbidden":    {reason: "The text of the API server names user, verb and resource.", err: apierrors.NewForbidden(gr, "x", errors.New("no")), want: `API server denies access (403 Forbidden): secrets "x" is forbidden: no`},
-		"Other":        {reason: "The rest is not ours to word.", err: errors.New("boom"), want: "boom"},
+		"Unauthorized": {reason: "The message of the API server is a single word.", err: apierrors.NewUnauthorized("Unauthorized"), want: "API server rejects the credentials (401 Unauthorized); check the user in the kubeconfig, or spec.identity"},
+		"Forbidden":    {reason: "The message of the API server names the user, the verb and the resource.", err: apierrors.NewForbidden(gr, "x", errors.New("no")), want: `API server denies access (403 Forbidden): secrets "x" is forbidden: no`},
+		"Other":        {reason: "Other errors stay as they are.", err: errors.New("boom"), want: "boom"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
