@@ -112,7 +112,7 @@ type TestsStatus struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Token string `json:"token"`
 
-	// state of all tests: Processing, Ready if all succeeded, or Error.
+	// state of all tests: Ready if all succeeded, Error if any failed, and Processing otherwise.
 	// +required
 	State State `json:"state"`
 

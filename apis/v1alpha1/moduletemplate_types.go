@@ -201,7 +201,7 @@ type ModuleResource struct {
 	// +kubebuilder:validation:MaxLength=255
 	Version string `json:"version,omitempty"`
 
-	// use is what the module uses the resource for.
+	// use describes what the module uses the resource for.
 	// +required
 	Use ModuleResourceUse `json:"use"`
 

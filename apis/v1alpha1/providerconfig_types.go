@@ -88,7 +88,7 @@ type Credentials struct {
 	CredentialSelectors `json:",inline"`
 }
 
-// An IdentityType is a method of authentication that supplements a kubeconfig.
+// An IdentityType is a method of authentication that replaces the user in a kubeconfig.
 // +kubebuilder:validation:Enum=GoogleApplicationCredentials;AzureServicePrincipalCredentials;AzureWorkloadIdentityCredentials;UpboundTokens;AWSWebIdentityCredentials
 type IdentityType string
 
@@ -180,7 +180,7 @@ type ProviderConfigSpec struct {
 	// +required
 	Credentials Credentials `json:"credentials"`
 
-	// identity is a cloud identity that supplements a kubeconfig without a user.
+	// identity is a cloud identity that authenticates instead of the user in the kubeconfig, which can then be omitted.
 	// +optional
 	Identity *Identity `json:"identity,omitempty"`
 

@@ -48,7 +48,7 @@ type reconciler struct {
 	sites sync.Map
 }
 
-// setup creates the controller of sites. Close the returned connection after the manager has ended.
+// setup creates the controller of sites. Close the returned connection after the manager has stopped.
 func setup(mgr ctrl.Manager, rc *rest.Config) (*connect.Connection, error) {
 	id := manifest.Identity{FieldManager: operator, ManagedBy: operator}
 	r := &reconciler{client: mgr.GetClient(), engine: manifest.New(manifest.WithIdentity(id), manifest.WithInventoryNamespace(operator))}

@@ -78,7 +78,7 @@ func New(r prometheus.Registerer, b version.Build) *Metrics {
 		}, []string{"state"})},
 		TargetCacheBytes: f.NewGauge(prometheus.GaugeOpts{
 			Name: "provider_kyma_target_cache_bytes",
-			Help: "Approximate size of the states of the watched objects of all target clusters, in bytes.",
+			Help: "Approximate size of the cached states of watched objects in all target clusters, in bytes.",
 		}),
 		TargetRequests: Requests{f.NewCounterVec(prometheus.CounterOpts{
 			Name: "provider_kyma_target_requests_total",
@@ -91,7 +91,7 @@ func New(r prometheus.Registerer, b version.Build) *Metrics {
 		}, []string{"verb", "code"})},
 		ChangeSeconds: Durations{f.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "provider_kyma_module_change_seconds",
-			Help:    "Duration of changes of modules, by change (Installed, Upgraded, Updated, RolledBack or Removed).",
+			Help:    "Duration of module changes, by type (Installed, Upgraded, Updated, RolledBack or Removed).",
 			Buckets: seconds,
 		}, []string{"change"})},
 		StepSeconds: Durations{f.NewHistogramVec(prometheus.HistogramOpts{

@@ -40,7 +40,7 @@ provider_kyma_control_plane_requests_total{code="0",verb="WATCH"} 1
 # HELP provider_kyma_events_total Total number of events that the provider recorded, by kind of the object, type (Normal or Warning) and reason.
 # TYPE provider_kyma_events_total counter
 provider_kyma_events_total{kind="Manifest",reason="DriftDetected",type="Warning"} 1
-# HELP provider_kyma_module_change_seconds Duration of changes of modules, by change (Installed, Upgraded, Updated, RolledBack or Removed).
+# HELP provider_kyma_module_change_seconds Duration of module changes, by type (Installed, Upgraded, Updated, RolledBack or Removed).
 # TYPE provider_kyma_module_change_seconds histogram
 provider_kyma_module_change_seconds_bucket{change="Installed",le="1"} 0
 provider_kyma_module_change_seconds_bucket{change="Installed",le="5"} 0
@@ -88,7 +88,7 @@ provider_kyma_step_seconds_bucket{step="apply",le="65.536"} 1
 provider_kyma_step_seconds_bucket{step="apply",le="+Inf"} 1
 provider_kyma_step_seconds_sum{step="apply"} 0.02
 provider_kyma_step_seconds_count{step="apply"} 1
-# HELP provider_kyma_target_cache_bytes Approximate size of the states of the watched objects of all target clusters, in bytes.
+# HELP provider_kyma_target_cache_bytes Approximate size of the cached states of watched objects in all target clusters, in bytes.
 # TYPE provider_kyma_target_cache_bytes gauge
 provider_kyma_target_cache_bytes 5
 # HELP provider_kyma_target_connection_states Number of open connections to target clusters, by state (Connecting, Connected, Unreachable, Unauthorized or WrongCluster).

@@ -54,7 +54,7 @@ func TestAttempts(t *testing.T) {
 			want: []string{"a", "a"},
 		},
 		"Shared": {
-			reason: "A change of a connection is one of each config that leads to it, and of no other.",
+			reason: "A change of a connection is reported for each config that uses it, and for no other.",
 			do: func(a *Attempts) {
 				a.Connected("u", config(kind, "a", 1), one)
 				a.Connected("v", config(kind, "b", 1), one)
@@ -73,7 +73,7 @@ func TestAttempts(t *testing.T) {
 			want: []string{"a", "a"},
 		},
 		"Forgotten": {
-			reason: "The last user that goes is a change, and no later one is.",
+			reason: "A change is reported when the last user of a config is forgotten, and not again.",
 			do: func(a *Attempts) {
 				a.Connected("u", config(kind, "a", 1), one)
 				a.Connected("v", config(kind, "a", 1), one)

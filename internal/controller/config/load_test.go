@@ -62,7 +62,7 @@ func TestLoad(t *testing.T) {
 		want   want
 	}{
 		"Namespaced": {
-			reason: "A ProviderConfig is that of the namespace, which bounds what it may read.",
+			reason: "A ProviderConfig is read from the namespace of the resource, and is limited to it.",
 			ref:    &xpv2.ProviderConfigReference{Kind: "ProviderConfig", Name: "c"},
 			want:   want{config: &Config{Kind: "ProviderConfig", Name: "c", Namespace: "team-a"}},
 		},
@@ -135,7 +135,7 @@ func TestRegistries(t *testing.T) {
 		want   want
 	}{
 		"AnyHost": {
-			reason: "A list of all hosts would be none.",
+			reason: "A wildcard is rejected, because it would allow all hosts.",
 			config: Config{Namespace: "team-a"},
 			regs:   []v1alpha1.Registry{{Host: "*", PullSecretRef: ref("", "docker")}},
 			want:   want{err: `spec.registries["*"].host must be a single host name`},

@@ -211,7 +211,7 @@ func TestReachable(t *testing.T) {
 		},
 		"Restart": {
 			{
-				reason: "A provider that starts again finds what it reported, and neither writes nor asks.",
+				reason: "After a restart, the provider reads its last report, and sends no request.",
 				do: func(t *testing.T, _ *Attempts, _ *fakeConnection, s *v1alpha1.ProviderConfigStatus) {
 					t.Helper()
 					s.Endpoint, s.KubernetesVersion, s.Users = "a:6443", "v1.36.3", 1

@@ -36,7 +36,7 @@ func TestConnectAndObserve(t *testing.T) {
 		component bool
 		err       string
 	}{
-		"Missing": {reason: "A config that does not exist yet keeps nothing: the Manifest says so.", get: test.NewMockGetFn(notFound)},
+		"Missing": {reason: "Without the config, the Manifest does not contain the component.", get: test.NewMockGetFn(notFound)},
 		"Off":     {reason: "The config does not ask for signatures.", get: config(v1alpha1.VerificationOff)},
 		"Enforce": {reason: "The Manifest must be verified.", get: config(v1alpha1.VerificationEnforce), component: true},
 		"Warn":    {reason: "The Manifest must be verified, although a failure is only a warning.", get: config(v1alpha1.VerificationWarn), component: true},

@@ -230,7 +230,7 @@ func TestLeftBehind(t *testing.T) {
 		want   string
 	}{
 		"Everything": {
-			reason: "All that someone has to look for is named.",
+			reason: "The message lists everything that users may have to clean up.",
 			mr: named("n", "m", func(m *v1alpha1.Manifest) {
 				p := &m.Spec.ForProvider
 				p.Installs = []v1alpha1.Install{{Name: "web", Namespace: "apps"}, {Name: "db"}}

@@ -31,7 +31,7 @@ func TestPlanOnly(t *testing.T) {
 		want   bool
 	}{
 		"Default":       {reason: "A Manifest is applied.", mr: named("n", "m")},
-		"All":           {reason: "All is everything.", mr: named("n", "m", withPolicies(xpv2.ManagementActionAll))},
+		"All":           {reason: "The management policy * includes applying.", mr: named("n", "m", withPolicies(xpv2.ManagementActionAll))},
 		"Mode":          {reason: "The mode counts whatever the policies are.", mr: named("n", "m", inModePlan), want: true},
 		"ModeApply":     {reason: "The default is to apply.", mr: named("n", "m", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Mode = v1alpha1.ModeApply })},
 		"Observe":       {reason: "Who only observes plans.", mr: named("n", "m", withPolicies(xpv2.ManagementActionObserve)), want: true},
@@ -79,7 +79,7 @@ func TestObservePlan(t *testing.T) {
 		want   want
 	}{
 		"NothingInstalled": {
-			reason: "What would be done is the state of what is not there yet.",
+			reason: "If nothing is installed, the message contains the planned changes.",
 			o:      engine.Observation{State: engine.Processing, Message: "nothing is installed yet"},
 			plan:   planOf(2),
 			want: want{
@@ -91,7 +91,7 @@ func TestObservePlan(t *testing.T) {
 			},
 		},
 		"Installed": {
-			reason: "What is installed is not what is wanted.",
+			reason: "If the installed objects differ from the spec, the Manifest is not Ready.",
 			o:      installed, plan: change,
 			want: want{
 				state: v1alpha1.StateProcessing, message: "plan only, nothing is applied: 0 to create, 2 to change, 1 to prune", ready: corev1.ConditionFalse,
@@ -110,7 +110,7 @@ func TestObservePlan(t *testing.T) {
 			},
 		},
 		"Broken": {
-			reason: "What is wrong with what is installed is more urgent.",
+			reason: "A failure of installed objects takes precedence over the plan.",
 			o:      engine.Observation{Exists: true, State: engine.Error, Message: "web: Job j: failed"},
 			plan:   planOf(1),
 			want: want{

@@ -116,7 +116,7 @@ func TestVerify(t *testing.T) {
 			},
 		},
 		"WarnValid": {
-			reason: "Warn is content with what is signed.", verification: asks(v1alpha1.VerificationWarn),
+			reason: "With mode Warn, a valid signature causes no event.", verification: asks(v1alpha1.VerificationWarn),
 			want: want{asked: 1, condition: judged(corev1.ConditionTrue, "SignatureValid", "All sources are covered by signature ")},
 		},
 		"WarnInvalid": {

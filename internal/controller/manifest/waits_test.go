@@ -65,7 +65,7 @@ func TestUnreachableIsQuiet(t *testing.T) {
 			reason: "It is said once.", mr: named("n", "m", uses("there"), said), err: away, want: want{quiet: true, message: away.Message},
 		},
 		"Otherwise": {
-			reason: "Another reason is news.", mr: named("n", "m", uses("there"), said),
+			reason: "A different reason is reported again.", mr: named("n", "m", uses("there"), said),
 			err: &transport.NotConnectedError{State: transport.Unauthorized, Message: "401"}, want: want{message: "401"},
 		},
 		"Removed": {

@@ -154,7 +154,7 @@ func TestReconcile(t *testing.T) {
 			},
 		},
 		"LowerOtherwiseMeant": {
-			reason:  "Another version is not the one that is meant.",
+			reason:  "An annotation that names another version does not allow the downgrade.",
 			arrange: after("0.9.0", newGeneration, annotate(v1alpha1.AnnotationAllowDowngrade, "0.8.0")),
 			want:    want{said: lower, version: "1.0.0", generation: 1, calls: 1, events: []string{"Warning " + strings.TrimPrefix(lower, "False ")}},
 		},

@@ -51,7 +51,7 @@ func locate(reference string) (place, error) {
 		return at, nil
 	}
 	if isPath(reference) {
-		return place{}, &store.NotFoundError{What: "file or directory " + reference, Store: "this machine"}
+		return place{}, &store.NotFoundError{What: "file or directory " + reference, Store: "the local file system"}
 	}
 	if err := refuse(reference); err != nil {
 		return place{}, err

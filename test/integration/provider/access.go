@@ -77,7 +77,7 @@ var _ = Describe("A Manifest that impersonates a ServiceAccount", func() {
 		Expect(Gone(s.ConfigMap)(ctx, "settings")).To(BeTrue())
 	})
 
-	It("cannot use another ServiceAccount than its ClusterProviderConfig specifies", func(ctx SpecContext) {
+	It("cannot use a ServiceAccount other than the one that its ClusterProviderConfig specifies", func(ctx SpecContext) {
 		s.Secret(ctx, "shared", corev1.SecretTypeOpaque, map[string][]byte{KubeconfigKey: Env.Target.Kubeconfig()})
 		cpc := &v1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: s.Name}}
 		cpc.Spec.Credentials = v1alpha1.Credentials{Source: v1alpha1.CredentialsSourceSecret, CredentialSelectors: v1alpha1.CredentialSelectors{

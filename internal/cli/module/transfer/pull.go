@@ -29,10 +29,10 @@ func NewPull(e *command.Environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "pull REF",
 		Short: "Pull a module into an OCI image layout",
-		Long: "Pull a module from a registry into an OCI image layout, which is a directory or a tar file. The copy is byte for byte " +
-			"and includes the layers, the referenced components, the charts with format helm that are stored next to the module, and " +
-			"all signatures including those of cosign. You can then use kymactl module push to push the module to another registry, " +
-			"even from a machine that cannot reach the first one.\n\n" +
+		Long: "Pull a module from a registry into an OCI image layout, which is a directory or a tar file. The copy is byte-for-byte " +
+			"identical and includes the layers, the referenced components, the charts with format helm that are stored next to the " +
+			"module, and all signatures including those of cosign. You can then use kymactl module push to push the module to " +
+			"another registry, even from a machine that cannot reach the first one.\n\n" +
 			"REF is host[:port]/path/component-descriptors/NAME:VERSION, or host[:port]/path//NAME:VERSION, the notation of OCM. " +
 			"You can replace the version with @sha256:…, or append @sha256:… to it.\n\n" +
 			"If you pull into the same directory again, the command completes an interrupted pull and skips content that already " +

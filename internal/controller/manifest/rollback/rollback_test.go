@@ -210,7 +210,7 @@ func TestPolicyOf(t *testing.T) {
 		"NotReady": {reason: "The trigger NotReady also covers upgrades that did not fail.", own: notReady, want: &Policy{After: time.Hour, OnNotReady: true}},
 		"Default":  {reason: "Without a trigger, only a failed upgrade counts.", own: withoutTrigger, want: &Policy{After: time.Hour}},
 		"Atomic":   {reason: "An install has its own time.", atomic: time.Minute, want: &Policy{After: time.Minute, OnNotReady: true, Atomic: true}},
-		"Status":   {reason: "What was brought back need not ask for it.", st: status("atomic90-two", true), want: &Policy{After: 90 * time.Second, OnNotReady: true, Atomic: true}},
+		"Status":   {reason: "After a rollback, the policy comes from the status, not from the restored content.", st: status("atomic90-two", true), want: &Policy{After: 90 * time.Second, OnNotReady: true, Atomic: true}},
 		"Both":     {reason: "The time of the upgrade counts, not that of what is there.", st: status("atomic90-two", true), atomic: time.Minute, want: &Policy{After: 90 * time.Second, OnNotReady: true, Atomic: true}},
 		"Other":    {reason: "A digest is not a time.", st: status("atomicity-two", false)},
 	}
