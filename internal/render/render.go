@@ -44,7 +44,7 @@ type Options struct {
 	SkipCRDs   bool // leave out the objects of crds/
 	SkipSchema bool // do not check values against schemas
 
-	Private bool // the values can contain secrets: the result is not used for other tenants
+	Shared bool // the values contain no secrets: the result may be used for other tenants
 
 	Lookup templates.LookupFunc  // for lookup, instead of REST
 	Begin  func(template string) // called with the path of each template before it is executed; may be nil

@@ -59,6 +59,14 @@ func MarkReady(s *xpv2.ConditionedStatus, generation int64, ready xpv2.Condition
 	Mark(s, generation, ready)
 }
 
+// Reserve adds the condition Synced if there is none. The managed reconciler sets it at the end of each reconcile, and would otherwise add
+// it after Ready, so that the next reconcile had to write the status only to sort it. Call it before you set Ready for the first time.
+func Reserve(s *xpv2.ConditionedStatus, generation int64) {
+	if !slices.ContainsFunc(s.Conditions, func(c xpv2.Condition) bool { return c.Type == xpv2.TypeSynced }) {
+		Mark(s, generation, xpv2.ReconcileSuccess())
+	}
+}
+
 // MarkStalled sets the condition Stalled to True and the condition LastAsyncOperation to False in the same way as Mark.
 func MarkStalled(s *xpv2.ConditionedStatus, generation int64, reason xpv2.ConditionReason, message string) {
 	c := xpv2.Condition{

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 )
 
@@ -56,6 +57,35 @@ func TestMarkReady(t *testing.T) {
 			MarkReady(s, 1, tc.ready, tc.stalled)
 			if diff := cmp.Diff(tc.want, s.Conditions); diff != "" {
 				t.Errorf("\n%s\nMarkReady(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestReserve checks that the managed reconciler does not change the order of the conditions.
+func TestReserve(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		synced xpv2.Condition
+	}{
+		"Success": {reason: "The first reconcile succeeds.", synced: xpv2.ReconcileSuccess()},
+		"Error":   {reason: "The first reconcile fails.", synced: xpv2.ReconcileError(errors.New("boom"))},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := &xpv2.ConditionedStatus{}
+			Reserve(s, 1)
+			Mark(s, 1, xpv2.Available())
+			tc.synced.ObservedGeneration = 1
+			s.SetConditions(tc.synced) // As the managed reconciler does.
+			want := s.DeepCopy()
+			Reserve(s, 1)
+			Mark(s, 1, xpv2.Available())
+			if diff := cmp.Diff(want, s); diff != "" {
+				t.Errorf("\n%s\nthe next reconcile: -want, +got:\n%s", tc.reason, diff)
+			}
+			if got := s.GetCondition(xpv2.TypeSynced); got.Reason != tc.synced.Reason {
+				t.Errorf("\n%s\nSynced: want reason %s, got %s", tc.reason, tc.synced.Reason, got.Reason)
 			}
 		})
 	}

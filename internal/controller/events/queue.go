@@ -4,6 +4,7 @@ package events
 
 import (
 	"context"
+	"crypto/sha256"
 	"sync"
 	"time"
 
@@ -15,14 +16,17 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/bytelru"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
 const (
 	// workers is the number of events that are written at the same time.
 	workers = 4
-	// maxTotal is the maximum number of waiting events. Warnings may exceed it by a factor of two.
-	maxTotal = 50_000
+	// maxBytes limits the size of all waiting events, in bytes. A quarter of it is for warnings only.
+	maxBytes = 64 << 20
+	// perEvent is the approximate size of an event without its message, in bytes.
+	perEvent = 1 << 10
 	// maxAge is how long an event can wait. API servers keep events for an hour by default.
 	maxAge = time.Hour
 	// maxForbidden is the number of attempts if the event is forbidden, for example by a quota.
@@ -41,7 +45,7 @@ const (
 	maxSimilar = 10
 	maxRepeats = 25
 	// cacheSize is the number of objects and events whose repetitions are detected.
-	cacheSize = 16_384
+	cacheSize = 4096
 )
 
 // A Sink writes events. The typed client of client-go implements it.
@@ -64,6 +68,8 @@ type Queue struct {
 	mu      sync.Mutex
 	pending map[string][]*entry
 	total   int
+	// size is the size of the waiting events in bytes, and limit is its maximum.
+	size, limit int64
 	// producers is the number of running producers, and ended is signaled when it changes.
 	producers int
 	ended     *sync.Cond
@@ -74,9 +80,9 @@ type Queue struct {
 func NewQueue(sink Sink, scheme *runtime.Scheme, log logging.Logger, drop func(cause string)) *Queue {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, lastRetry)
 	q := &Queue{
-		sink: sink, scheme: scheme, log: log, drop: drop, now: time.Now, pending: map[string][]*entry{},
+		sink: sink, scheme: scheme, log: log, drop: drop, now: time.Now, pending: map[string][]*entry{}, limit: bytelru.Scaled(maxBytes),
 		correlator: record.NewEventCorrelatorWithOptions(record.CorrelatorOptions{
-			LRUCacheSize: cacheSize, MaxEvents: maxSimilar, BurstSize: maxRepeats, SpamKeyFunc: keyOfReason,
+			LRUCacheSize: cacheSize, MaxEvents: maxSimilar, BurstSize: maxRepeats, SpamKeyFunc: keyOfReason, KeyFunc: keysOfSimilar,
 		}),
 		work: workqueue.NewTypedRateLimitingQueue(limiter),
 	}
@@ -93,6 +99,21 @@ func keyOf(e *corev1.Event) string {
 // keyOfReason returns a key for all events of an object with a reason, so that frequent events do not suppress events with other
 // reasons.
 func keyOfReason(e *corev1.Event) string { return keyOf(e) + "/" + e.Type + "/" + e.Reason }
+
+// keysOfSimilar returns a key for similar events, and one for equal events among them. The correlator keeps the latter, so it is short.
+func keysOfSimilar(e *corev1.Event) (similar, equal string) {
+	similar, message := record.EventAggregatorByReasonFunc(e)
+	sum := sha256.Sum256([]byte(message))
+	return similar, string(sum[:16])
+}
+
+// sizeOf returns the approximate size of waiting events in bytes.
+func sizeOf(in []*entry) (n int64) {
+	for _, e := range in {
+		n += perEvent + int64(len(e.event.Message))
+	}
+	return n
+}
 
 // NeedLeaderElection returns true: the manager stops the runnables of the leader last, all at the same time, and then releases the lease.
 func (q *Queue) NeedLeaderElection() bool { return true }
@@ -141,7 +162,7 @@ func (q *Queue) hurry() {
 func (q *Queue) abandon() {
 	q.mu.Lock()
 	lost := q.total
-	q.pending, q.total = map[string][]*entry{}, 0
+	q.pending, q.total, q.size = map[string][]*entry{}, 0, 0
 	q.mu.Unlock()
 	if lost == 0 {
 		return
@@ -157,13 +178,18 @@ func (q *Queue) enqueue(e *corev1.Event) {
 	key := keyOf(e)
 	var dropped int
 	q.mu.Lock()
-	switch isFull := q.total >= maxTotal && (e.Type == corev1.EventTypeNormal || q.total >= 2*maxTotal); {
+	limit := q.limit
+	if e.Type == corev1.EventTypeNormal {
+		limit = limit / 4 * 3
+	}
+	switch isFull := q.size+perEvent+int64(len(e.Message)) > limit; {
 	case isFull && !merge(q.pending[key], e):
 		dropped = 1
 	case !isFull:
-		before := len(q.pending[key])
+		count, size := len(q.pending[key]), sizeOf(q.pending[key])
 		q.pending[key], dropped = add(q.pending[key], e, q.now())
-		q.total += len(q.pending[key]) - before
+		q.total += len(q.pending[key]) - count
+		q.size += sizeOf(q.pending[key]) - size
 	}
 	q.mu.Unlock()
 	for range dropped {
@@ -183,6 +209,7 @@ func (q *Queue) take(key string) *entry {
 	}
 	q.pending[key] = all[1:]
 	q.total--
+	q.size -= sizeOf(all[:1])
 	return all[0]
 }
 
@@ -192,6 +219,7 @@ func (q *Queue) restore(key string, e *entry) {
 	defer q.mu.Unlock()
 	q.pending[key] = append([]*entry{e}, q.pending[key]...)
 	q.total++
+	q.size += sizeOf([]*entry{e})
 }
 
 // writeAll writes the events of an object, in order. If a write fails, it queues the object again.
@@ -199,6 +227,7 @@ func (q *Queue) writeAll(ctx context.Context, key string) {
 	for e := q.take(key); e != nil; e = q.take(key) {
 		if q.now().Sub(e.added) > maxAge {
 			q.drop("Expired")
+			q.work.Forget(key)
 			continue
 		}
 		err := q.write(ctx, e)
@@ -208,6 +237,7 @@ func (q *Queue) writeAll(ctx context.Context, key string) {
 		case isFinal(err, e.attempts):
 			q.log.Info("Cannot write an event", "object", key, "reason", e.event.Reason, "error", err.Error())
 			q.drop("Rejected")
+			q.work.Forget(key)
 		default:
 			q.restore(key, e)
 			q.work.AddRateLimited(key)

@@ -341,27 +341,49 @@ func TestProducer(t *testing.T) {
 
 // TestTotal checks the limits of all waiting events.
 func TestTotal(t *testing.T) {
+	const limit, each = 40 << 10, perEvent + 1
 	cases := map[string]struct {
 		reason             string
-		total              int
+		size               int64
 		eventType, message string
 		dropped            int
 	}{
-		"Room":         {reason: "The last event fits.", total: maxTotal - 1, eventType: "Normal", message: "y"},
-		"Full":         {reason: "Normal events make room for warnings.", total: maxTotal, eventType: "Normal", message: "y", dropped: 1},
-		"Warning":      {reason: "There is room for warnings.", total: maxTotal, eventType: "Warning", message: "y"},
-		"FullWarnings": {reason: "Even for them, the memory is limited.", total: 2 * maxTotal, eventType: "Warning", message: "y", dropped: 1},
-		"Merged":       {reason: "An event that repeats a waiting one needs no room.", total: 2 * maxTotal, eventType: "Normal", message: "x"},
+		"Room":         {reason: "The last event fits.", size: limit/4*3 - each, eventType: "Normal", message: "y"},
+		"Full":         {reason: "Normal events leave room for warnings.", size: limit/4*3 - each + 1, eventType: "Normal", message: "y", dropped: 1},
+		"Warning":      {reason: "There is room for warnings.", size: limit - each, eventType: "Warning", message: "y"},
+		"FullWarnings": {reason: "Even for them, the memory is limited.", size: limit - each + 1, eventType: "Warning", message: "y", dropped: 1},
+		"Long":         {reason: "A long message takes more room.", size: limit - each, eventType: "Warning", message: "yy", dropped: 1},
+		"Merged":       {reason: "An event that repeats a waiting one needs no room.", size: limit, eventType: "Normal", message: "x"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			q, dropped := newTestQueue(&server{})
+			q.limit = limit
 			q.Recorder("c").Event(pod("a"), "Normal", "Reason", "x")
-			q.total = tc.total
+			q.size = tc.size
 			q.Recorder("c").Event(pod("a"), tc.eventType, "Reason", tc.message)
 			if dropped["Full"] != tc.dropped {
 				t.Errorf("\n%s\nwant %d dropped events, got %v", tc.reason, tc.dropped, dropped)
 			}
 		})
+	}
+}
+
+// TestSize checks that the size of the waiting events is known.
+func TestSize(t *testing.T) {
+	q, _ := newTestQueue(&server{fail: func(int, string) error { return kerrors.NewForbidden(schema.GroupResource{}, "a", nil) }})
+	for i := range 2 * maxPending {
+		q.Recorder("c").Event(pod("a"), "Warning", "Reason", strings.Repeat("x", i))
+	}
+	want := int64(0)
+	for _, e := range q.pending {
+		want += sizeOf(e)
+	}
+	if q.size != want || want == 0 {
+		t.Errorf("want a size of %d bytes, got %d", want, q.size)
+	}
+	run(t, q)
+	if q.size != 0 || q.total != 0 {
+		t.Errorf("want no waiting events, got %d with %d bytes", q.total, q.size)
 	}
 }

@@ -164,6 +164,7 @@ func listed(steps []step) []v1alpha1.ModuleStatus {
 
 // setCondition sets a condition of a Kyma, for the generation that was reconciled.
 func setCondition(k *v1alpha1.Kyma, c xpv2.Condition) {
+	conditions.Reserve(&k.Status.ConditionedStatus, k.Generation)
 	conditions.Mark(&k.Status.ConditionedStatus, k.Generation, c)
 }
 

@@ -96,7 +96,8 @@ func (s *content) installOf(in *v1alpha1.Install) (manifest.Install, error) {
 		return manifest.Install{}, err
 	}
 	out := src.Content().Install(s.puller, s.regs, s.limits)
-	out.Name, out.Namespace, out.Values = in.Name, in.Namespace, values
+	// References to Secrets and ConfigMaps are resolved later.
+	out.Name, out.Namespace, out.Values, out.Shared = in.Name, in.Namespace, values, true
 	return out, nil
 }
 

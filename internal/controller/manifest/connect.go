@@ -149,7 +149,7 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 			}
 			for i := range restored.Installs {
 				// The values were stored together with those of Secrets.
-				restored.Installs[i].Private = true
+				restored.Installs[i].Shared = false
 			}
 			return origin.Mark(restored), nil
 		},

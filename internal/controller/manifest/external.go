@@ -246,9 +246,16 @@ func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 	if err != nil && o.State == engine.Ready && e.choice.lacks(&o) && mr.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue {
 		o.State, o.Works, o.Message = engine.Processing, false, "works, but is not Ready until the data for a rollback is stored"
 	}
+	if err == nil && o.State == engine.Ready && e.choice.lacks(&o) && e.after != nil {
+		// The bundle was not Ready for a moment while the data for a rollback was to be stored.
+		e.after(storeAgain)
+	}
 	e.conclude(mr, o, outcome)
 	return managed.ExternalUpdate{}, report.error(flatten(err))
 }
+
+// storeAgain is the delay until the data for a rollback is stored if that was not possible.
+const storeAgain = 5 * time.Second
 
 // apply executes a step.
 func (e *external) apply(ctx context.Context, mr *v1alpha1.Manifest) (engine.Result, error) {

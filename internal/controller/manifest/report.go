@@ -329,6 +329,7 @@ func mark(mr *v1alpha1.Manifest, c xpv2.Condition) {
 
 // markReady sets the condition Ready, and those of a stalled Manifest, for the generation of this pass.
 func markReady(mr *v1alpha1.Manifest, c xpv2.Condition, stalled bool) {
+	conditions.Reserve(&mr.Status.ConditionedStatus, mr.Generation)
 	conditions.MarkReady(&mr.Status.ConditionedStatus, mr.Generation, c, stalled)
 	mr.Status.ObservedGeneration = mr.Generation
 }

@@ -33,17 +33,17 @@ type results = bytelru.Cache[resultKey, []byte]
 
 func newResults() *results { return bytelru.New[resultKey, []byte](bytelru.Scaled(cachedResults)) }
 
-// keyOf returns the key of a request for a chart. If the options are private, it is different for each tenant. Otherwise, tenants could
+// keyOf returns the key of a request for a chart. Unless the result is shared, it is different for each tenant. Otherwise, tenants could
 // measure whether another tenant uses the same values.
-func keyOf(r *chartRequest, tenant string, private bool) (key resultKey, err error) {
-	if !private {
+func keyOf(r *chartRequest, tenant string, shared bool) (key resultKey, err error) {
+	if shared {
 		tenant = ""
 	}
 	data, err := json.Marshal(struct {
 		*chartRequest
-		Private bool
-		Tenant  string
-	}{r, private, tenant})
+		Shared bool
+		Tenant string
+	}{r, shared, tenant})
 	return sha256.Sum256(data), err
 }
 
@@ -89,14 +89,14 @@ func (r *recorder) store(to *results, key resultKey) error {
 // chart renders a chart in a child, or takes the result from the cache.
 func (p *Pool) chart(ctx context.Context, tenant string, x *exchange, c *render.Chart, o render.Options) error {
 	r := &request{Chart: newChartRequest(c, o)}
-	key, err := keyOf(r.Chart, tenant, o.Private)
+	key, err := keyOf(r.Chart, tenant, o.Shared)
 	if err != nil {
 		return errors.Wrap(err, "cannot encode the values")
 	}
 	if text, ok := p.results.Get(key); ok {
 		return p.cached(ctx, tenant, x, text)
 	}
-	x.recorder = newRecorder()
+	x.record = true
 	if err := p.exchange(ctx, tenant, x, r, c.Files()); err != nil || !x.details.Pure {
 		return err
 	}

@@ -24,17 +24,18 @@ func TestCachedResults(t *testing.T) {
 		chart  *render.Chart
 		o      render.Options
 	}
-	hello, private := map[string]any{"message": "hello"}, render.Options{Values: map[string]any{"message": "hello"}, Private: true}
+	hello := map[string]any{"message": "hello"}
+	private, shared := render.Options{Values: hello}, render.Options{Values: hello, Shared: true}
 	cases := map[string]struct {
 		reason string
 		args   [2]rendering
 		want   int
 	}{
 		"Same":         {reason: "The result is known.", args: [2]rendering{{"a", pure, render.Options{Values: hello}}, {"a", pure, render.Options{Values: hello}}}, want: 1},
-		"OtherTenant":  {reason: "Tenants share results.", args: [2]rendering{{"a", pure, render.Options{Values: hello}}, {"b", pure, render.Options{Values: hello}}}, want: 1},
+		"OtherTenant":  {reason: "Tenants share results.", args: [2]rendering{{"a", pure, shared}, {"b", pure, shared}}, want: 1},
 		"Private":      {reason: "A tenant uses its own private results.", args: [2]rendering{{"a", pure, private}, {"a", pure, private}}, want: 1},
 		"PrivateOther": {reason: "Tenants do not share private results.", args: [2]rendering{{"a", pure, private}, {"b", pure, private}}, want: 2},
-		"PrivateGuess": {reason: "A tenant cannot find out whether the private values of another one are the same.", args: [2]rendering{{"a", pure, private}, {"b", pure, render.Options{Values: hello}}}, want: 2},
+		"PrivateGuess": {reason: "A tenant cannot find out whether the private values of another one are the same.", args: [2]rendering{{"a", pure, private}, {"b", pure, shared}}, want: 2},
 		"OtherValues":  {reason: "The values differ.", args: [2]rendering{{"a", pure, render.Options{}}, {"a", pure, render.Options{Values: hello}}}, want: 2},
 		"Overrides":    {reason: "The overrides differ.", args: [2]rendering{{"a", pure, render.Options{Values: hello}}, {"a", pure, render.Options{Values: hello, Overrides: hello}}}, want: 2},
 		"OtherCluster": {reason: "The capabilities differ.", args: [2]rendering{{"a", pure, render.Options{KubeVersion: "v1.30.0"}}, {"a", pure, render.Options{KubeVersion: "v1.31.0"}}}, want: 2},

@@ -32,7 +32,7 @@ const (
 
 // Chart renders a chart in a child, with the same result as c.Render. If the child does not respond, Chart returns an *Error.
 // Renderings with the same tenant, which can be empty, share processes. A result that is the same each time is cached, and is also used
-// for other tenants unless the options are private.
+// for other tenants if it is shared.
 func (p *Pool) Chart(ctx context.Context, tenant string, c *render.Chart, o render.Options) (*render.Rendered, error) {
 	x := &exchange{
 		subject: "chart " + quote(c.Name()), root: c.Name() + "/", limits: p.options.Limits,
@@ -119,6 +119,9 @@ func (p *Pool) exchange(ctx context.Context, tenant string, x *exchange, r *requ
 	go p.watch(ctx, c, done)
 
 	x.process, x.from = c, c.out
+	if x.record {
+		x.recorder = newRecorder()
+	}
 	written := r.write(c.in, files)
 	if written == nil {
 		written = panics.Do(x.subject, x.receive)
@@ -174,7 +177,8 @@ type exchange struct {
 	from    *bufio.Reader // messages of the child
 	lookup  func() templates.LookupFunc
 
-	recorder *recorder // records the messages of the result; may be nil
+	record   bool      // whether to record the messages of the result
+	recorder *recorder // may be nil
 
 	used     usage
 	template string

@@ -30,7 +30,7 @@ const funcLookup = "lookup"
 //nolint:gochecknoglobals // A constant.
 var impureFuncs = []string{
 	funcLookup,
-	"now", "ago", "date", "dateInZone", "date_in_zone", "htmlDate", "htmlDateInZone",
+	"now", "ago", "date", "dateInZone", "date_in_zone", "htmlDate", "htmlDateInZone", "durationRound",
 	"randAlphaNum", "randAlpha", "randAscii", "randNumeric", "randBytes", "randInt", "shuffle", "uuidv4",
 	"bcrypt", "htpasswd", "encryptAES",
 	"genPrivateKey", "genCA", "genCAWithKey", "genSelfSignedCert", "genSelfSignedCertWithKey",

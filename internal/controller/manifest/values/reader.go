@@ -108,7 +108,7 @@ func (v *Reader) Fill(ctx context.Context, namespace string, p *v1alpha1.Manifes
 			continue
 		}
 		in := &bundle.Installs[i]
-		in.Private = true
+		in.Shared = false
 		values, err := v.merge(ctx, namespace, in, refs)
 		bad := (*invalidError)(nil)
 		switch {

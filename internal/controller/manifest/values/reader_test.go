@@ -101,14 +101,14 @@ func TestFill(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			p := &v1alpha1.ManifestParameters{Installs: []v1alpha1.Install{{Name: "web", ValuesFrom: tc.refs}, {Name: "other"}}}
-			bundle := &manifest.Bundle{Installs: []manifest.Install{{Name: "web", Values: tc.values, Form: tc.form}, {Name: "other"}}}
+			bundle := &manifest.Bundle{Installs: []manifest.Install{{Name: "web", Values: tc.values, Form: tc.form, Shared: true}, {Name: "other", Shared: true}}}
 			if _, err := NewReader(someValues()).Fill(t.Context(), "n", p, bundle); err != nil {
 				t.Fatal(err)
 			}
 			in := &bundle.Installs[0]
 			if tc.err == "" {
-				if in.Private != (len(tc.refs) > 0) || bundle.Installs[1].Private {
-					t.Errorf("\n%s\nFill(...): only values of references are private", tc.reason)
+				if in.Shared != (len(tc.refs) == 0) || !bundle.Installs[1].Shared {
+					t.Errorf("\n%s\nFill(...): only values of references are not shared", tc.reason)
 				}
 				if diff := cmp.Diff(tc.want, in.Values); diff != "" || in.Fetch != nil || in.Digest != "" {
 					t.Errorf("\n%s\nFill(...): -want, +got:\n%s", tc.reason, diff)

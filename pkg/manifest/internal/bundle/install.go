@@ -32,8 +32,8 @@ type Install struct {
 	// Values override the defaults of the chart. Plain objects and kustomizations must have none.
 	Values map[string]any
 
-	// Private is true if Values can contain secrets. What is rendered from them is then not used for bundles of other tenants.
-	Private bool
+	// Shared is true if Values contain no secrets, so that what a Renderer makes of them may be used for bundles of other tenants.
+	Shared bool
 }
 
 // A Form is the format of the content of an install.

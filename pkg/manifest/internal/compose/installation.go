@@ -37,7 +37,7 @@ func newInstallation(in *bundle.Install, c config.Settings) *Installation {
 // optionsIn adds the options of the installation to o, the options for rendering a chart in a cluster.
 func (i *Installation) optionsIn(o render.Options) render.Options {
 	o.ReleaseName, o.Namespace = i.Release.Name, i.Namespace
-	o.Values, o.Overrides, o.Private = i.Values, i.Config.Overrides, i.Private
+	o.Values, o.Overrides, o.Shared = i.Values, i.Config.Overrides, i.Shared
 	o.SkipCRDs, o.SkipSchema = i.Config.SkipCRDs, i.Config.SkipSchemaValidation
 	return o
 }
