@@ -54,7 +54,7 @@ NAMED   = @case "$$IMG" in "" | *[!a-zA-Z0-9._:/@-]*) echo "make $@: error: set 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo demo-check run install uninstall deploy undeploy build docker-build docker-push image xpkg \
-	test early-unit test-unit test-cli test-integration test-e2e test-faults faults fuzz model bench bench-fleet manifests generate lint reviewable check-diff tools clean
+	test early-unit late-unit test-unit test-cli test-integration test-e2e test-faults faults fuzz model bench bench-fleet manifests generate lint reviewable check-diff tools clean
 
 help: ## Print this list.
 	@echo "provider-kyma $(VERSION)"
@@ -138,6 +138,12 @@ early-unit:
 	@$(if $(RACE),CGO_ENABLED=1) $(COMPILE) go list $(PACKAGES) $(RACE) -test -export -f '{{""}}' $(UNIT) >/dev/null
 	-@$(GOTEST) $(EARLY)
 
+# For .ci/run, like early-unit: the unit tests that need servers.
+late-unit:
+	@echo "==> late-unit: usually takes 5 minutes"
+	@$(TOOLS) build $(TESTED)
+	-@$(GOTEST) $(UNIT)
+
 test-unit: ## Run the unit tests, and the tests of the repository layout and of the local control plane.
 	@echo "==> test-unit: usually takes 9 minutes the first time, then 1 minute"
 	$(if $(RACE),,@echo "no C compiler found: the race detector is off")
@@ -145,6 +151,8 @@ test-unit: ## Run the unit tests, and the tests of the repository layout and of 
 	$(GOTEST) $(UNIT)
 	@# The race detector uses too much memory for this test.
 	$(if $(RACE),go test -vet=off -ldflags=-w -run TestMemoryOfStuckChild ./internal/render/sandbox)
+	@# With the race detector, the model only plays a few sequences.
+	$(if $(RACE),go test -vet=off -ldflags=-w -run '^TestModel' ./pkg/manifest)
 
 # The suites build the programs that they run, which the cache of go test does not consider: hence -count=1.
 test-cli: ## Test kymactl with real registries, and the make targets.
@@ -202,8 +210,7 @@ generate: ## Generate the CRDs, the deepcopy code, docs/kymactl.md and docs/libr
 lint: ## Run golangci-lint, and check for banned words.
 	@echo "==> lint: usually takes 3 minutes the first time, then 20 seconds"
 	@go run ./hack/words
-	@# The cache of the linter contains paths, so each checkout has its own.
-	@lint="$$($(TOOLS) path golangci-lint)" && GOGC=200 GOLANGCI_LINT_CACHE="$(CURDIR)/bin/lint" "$$lint" run ./...
+	@lint="$$($(TOOLS) path golangci-lint)" && hack/lint.sh "$$lint"
 
 reviewable: generate lint test-unit ## Run the checks that a change must pass before you submit it.
 

@@ -100,7 +100,11 @@ func TestModel(t *testing.T) {
 	if *modelSeed == 1 {
 		seeds = []uint64{34, 70}
 	}
-	for seed := *modelSeed; seed < *modelSeed+uint64(cmp.Or(*modelSeeds, 25)); seed++ {
+	count := 25
+	if raceDetector {
+		count = 5
+	}
+	for seed := *modelSeed; seed < *modelSeed+uint64(cmp.Or(*modelSeeds, count)); seed++ {
 		seeds = append(seeds, seed)
 	}
 	for i := 0; i < len(seeds) || time.Since(begin) < *modelFor; i++ {

@@ -130,6 +130,9 @@ func TestModelWorld(t *testing.T) {
 	t.Parallel()
 	begin := time.Now()
 	count := uint64(worldSeeds)
+	if raceDetector {
+		count /= 10
+	}
 	if *modelSeeds > 0 {
 		count = uint64(*modelSeeds)
 	}
