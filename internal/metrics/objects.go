@@ -44,7 +44,7 @@ func newObjectVectors(f promauto.Factory) objectVectors {
 		exists:         gauge("exists", "Number of managed resources that exist."),
 		ready:          gauge("ready", "Number of managed resources that are Ready."),
 		synced:         gauge("synced", "Number of managed resources that are Synced."),
-		firstReconcile: histogram("first_time_to_reconcile_seconds", "Time from the creation of a managed resource until it has the condition Synced for the first time."),
+		firstReconcile: histogram("first_time_to_reconcile_seconds", "Time from the creation of a managed resource to its first Synced condition."),
 		firstReady:     histogram("first_time_to_readiness_seconds", "Time from the creation of a managed resource until it is Ready for the first time."),
 		delete:         histogram("deletion_seconds", "Time from the request to delete a managed resource until it no longer exists."),
 	}

@@ -35,14 +35,10 @@ func checkAllowed(t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) error {
 			c.allowed = append(c.allowed, splitPath(p))
 		}
 	}
-	switch {
-	case central && m.Adoption == v1alpha1.AdoptionPolicyAdopt:
-		return c.refuse("adoption: Adopt")
-	case central && m.Rollback != nil:
-		return c.refuse("rollback")
-	case central && m.ImmutableFields == v1alpha1.ImmutableFieldsPolicyRecreate:
-		return c.refuse("immutableFields: Recreate")
-	case !c.restricted:
+	if field := destructive(m); central && field != "" {
+		return c.refuse(field)
+	}
+	if !c.restricted {
 		return nil
 	}
 	if err := c.check("", m.Values, m.ValuesFrom); err != nil {
@@ -55,6 +51,19 @@ func checkAllowed(t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) error {
 		}
 	}
 	return nil
+}
+
+// destructive returns a policy of a module that can change or delete objects of others, or "".
+func destructive(m *v1alpha1.Module) string {
+	switch {
+	case m.Adoption == v1alpha1.AdoptionPolicyAdopt:
+		return "adoption: Adopt"
+	case m.Rollback != nil:
+		return "rollback"
+	case m.ImmutableFields == v1alpha1.ImmutableFieldsPolicyRecreate:
+		return "immutableFields: Recreate"
+	}
+	return ""
 }
 
 // settings are the settings of a module that a ModuleTemplate allows.

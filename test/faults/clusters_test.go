@@ -4,6 +4,7 @@ package faults
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -194,7 +195,7 @@ var _ = Describe("Clusters that stop responding after they were connected", func
 			f.awaitReady(ctx)
 			By("not responding to requests while the watches are open")
 			f.delay(time.Hour)
-			f.edit(ctx, fmt.Sprint(i))
+			f.edit(ctx, strconv.Itoa(i))
 			during = min(during, t.median(ctx))
 		}
 		GinkgoWriter.Printf("an install takes %s without and %s with 20 clusters that stop responding\n", before, during)

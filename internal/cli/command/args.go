@@ -4,6 +4,7 @@ package command
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,14 +15,14 @@ import (
 // NoMaximum is the maximum number of arguments of a command that accepts any number.
 const NoMaximum = -1
 
-// Args returns a check of the number of arguments of a command: at least least, and at most most unless it is NoMaximum. The error
+// Args returns a check of the number of arguments of a command: from least to most, which can be NoMaximum. The error
 // contains the names of the arguments in the usage line of the command.
 func Args(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) >= least && (len(args) <= most || most == NoMaximum) {
 			return nil
 		}
-		got := fmt.Sprint(len(args))
+		got := strconv.Itoa(len(args))
 		if len(args) == 0 {
 			got = "none"
 		}

@@ -60,8 +60,7 @@ func problems(long string, structs ...any) []string {
 // fieldsOf returns the names of the fields of a struct in JSON.
 func fieldsOf(t reflect.Type) []string {
 	var out []string
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case f.Anonymous && name == "":

@@ -15,6 +15,7 @@ func TestProblems(t *testing.T) {
 	}
 	type item struct {
 		inner
+
 		Name    string `json:"name,omitempty"`
 		Omitted int    `json:"omittedFields"`
 		Ignored string `json:"-"`

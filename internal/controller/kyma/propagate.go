@@ -165,9 +165,9 @@ func (p *propagator) propagate(ctx context.Context, k *v1alpha1.Kyma) ([]*v1alph
 		}
 	}
 	if len(abandoned) > 0 {
-		p.connector.record.Event(k, event.Warning(reasonAbandoned, errors.New(fmt.Sprintf(
-			"Left modules behind in the unreachable cluster of %s %s: %s",
-			k.Spec.ProviderConfigReference.Kind, k.Spec.ProviderConfigReference.Name, strings.Join(abandoned, ", ")))))
+		message := fmt.Sprintf("Left modules behind in the unreachable cluster of %s %s: %s",
+			k.Spec.ProviderConfigReference.Kind, k.Spec.ProviderConfigReference.Name, strings.Join(abandoned, ", "))
+		p.connector.record.Event(k, event.Warning(reasonAbandoned, errors.New(message)))
 	}
 	if len(failed) > 0 {
 		return manifests, errors.Join(failed...)

@@ -144,17 +144,20 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 				return nil, err
 			}
 			restored, err := sources.bundleOf(mr)
-			if err != nil {
-				return nil, err
-			}
-			for i := range restored.Installs {
-				// The values were stored together with those of Secrets.
-				restored.Installs[i].Shared = false
-			}
-			return origin.Mark(restored), nil
+			return origin.Mark(unshared(restored)), err
 		},
 	}
 	return e, verdict, nil
+}
+
+// unshared marks the values of a restored bundle, which can be nil, as those of its tenant: they were stored together with Secrets.
+func unshared(b *manifest.Bundle) *manifest.Bundle {
+	if b != nil {
+		for i := range b.Installs {
+			b.Installs[i].Shared = false
+		}
+	}
+	return b
 }
 
 // connectRemoval connects a Manifest that is being deleted. Its dependencies may be deleted at the same time, as with its

@@ -243,19 +243,25 @@ func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 	e.remember(&o)
 	report.recordNotKept(mr, r, o)
 	outcome := outcomeOf(&o, r.Created+r.Updated > 0)
-	if err != nil && o.State == engine.Ready && e.choice.lacks(&o) && mr.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue {
-		o.State, o.Works, o.Message = engine.Processing, false, "works, but is not Ready until the data for a rollback is stored"
-	}
-	if err == nil && o.State == engine.Ready && e.choice.lacks(&o) && e.after != nil {
-		// The bundle was not Ready for a moment while the data for a rollback was to be stored.
-		e.after(storeAgain)
-	}
+	e.await(mr, &o, err)
 	e.conclude(mr, o, outcome)
 	return managed.ExternalUpdate{}, report.error(flatten(err))
 }
 
 // storeAgain is the delay until the data for a rollback is stored if that was not possible.
 const storeAgain = 5 * time.Second
+
+// await changes the observation of a bundle that becomes Ready while the data for its rollback cannot be stored because of an error. If
+// there was no error, the bundle was not Ready for a moment, and await requests another pass.
+func (e *external) await(mr *v1alpha1.Manifest, o *engine.Observation, err error) {
+	switch {
+	case o.State != engine.Ready || !e.choice.lacks(o):
+	case err == nil && e.after != nil:
+		e.after(storeAgain)
+	case err != nil && mr.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue:
+		o.State, o.Works, o.Message = engine.Processing, false, "works, but is not Ready until the data for a rollback is stored"
+	}
+}
 
 // apply executes a step.
 func (e *external) apply(ctx context.Context, mr *v1alpha1.Manifest) (engine.Result, error) {

@@ -40,9 +40,9 @@ func keyOf(r *chartRequest, tenant string, shared bool) (key resultKey, err erro
 		tenant = ""
 	}
 	data, err := json.Marshal(struct {
-		*chartRequest
-		Shared bool
-		Tenant string
+		Chart  *chartRequest `json:"chart"`
+		Shared bool          `json:"shared"`
+		Tenant string        `json:"tenant"`
 	}{r, shared, tenant})
 	return sha256.Sum256(data), err
 }
