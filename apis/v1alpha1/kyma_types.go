@@ -217,7 +217,7 @@ type KymaObservation struct {
 	// +kubebuilder:validation:MaxLength=32
 	ActiveChannel string `json:"activeChannel,omitempty"`
 
-	// modulesReady is the number of Ready modules out of all modules, such as 2/3.
+	// modulesReady is the number of Ready modules out of all enabled modules, such as 2/3.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
 	ModulesReady string `json:"modulesReady,omitempty"`

@@ -191,7 +191,7 @@ func (f *flags) process(app *kingpin.Application) {
 		StringVar(&f.pprofAddress)
 	app.Flag("metrics-bind-address", "Address that the metrics endpoint binds to. 0 disables the endpoint.").Default(":8080").StringVar(&f.metricsAddress)
 	app.Flag("metrics-secure", "Serve metrics over TLS, and only to clients that are allowed to get /metrics in the control plane.").BoolVar(&f.metricsSecure)
-	app.Flag("metrics-cert-dir", "Directory with tls.crt and tls.key for the metrics endpoint. Defaults to a self-signed certificate.").
+	app.Flag("metrics-cert-dir", "Directory with tls.crt and tls.key for the metrics endpoint. By default, the certificate is self-signed.").
 		PlaceHolder("DIR").StringVar(&f.metricsCertDir)
 	app.Flag("health-probe-bind-addr", "Address that the health and readiness probe endpoints bind to.").Default(":8081").StringVar(&f.probeAddress)
 	app.Flag("enable-management-policies", "Enable support for spec.managementPolicies.").Default("true").BoolVar(&f.managementPolicies)
@@ -201,13 +201,13 @@ func (f *flags) process(app *kingpin.Application) {
 }
 
 func (f *flags) work(app *kingpin.Application) {
-	app.Flag("poll", "Interval at which a Manifest is reconciled if no event triggers a reconcile earlier.").Default("10m").DurationVar(&f.poll)
+	app.Flag("poll", "Interval at which Kymas and Ready Manifests are reconciled if no event triggers a reconcile.").Default("10m").DurationVar(&f.poll)
 	app.Flag("poll-jitter-percentage", "Random jitter that is added to or subtracted from each poll interval, as a percentage of it. Must be less than 100.").
 		Default("10").UintVar(&f.pollJitter)
 	app.Flag("min-poll-interval", "Minimum value of the annotation crossplane.io/poll-interval. Shorter intervals are raised to it.").
 		Default("10s").DurationVar(&f.minPoll)
-	app.Flag("timeout", "Maximum duration of a single reconcile of a Manifest.").Default("2m").DurationVar(&f.timeout)
-	app.Flag("max-reconcile-rate", "Maximum number of Manifests that are reconciled concurrently.").Default("10").IntVar(&f.concurrency)
+	app.Flag("timeout", "Maximum duration of a single reconcile of a Kyma, a ModuleTemplate or a Manifest.").Default("2m").DurationVar(&f.timeout)
+	app.Flag("max-reconcile-rate", "Maximum number of resources of each kind that are reconciled concurrently.").Default("10").IntVar(&f.concurrency)
 	app.Flag("max-object-concurrency", "Maximum number of objects of a single Manifest that are applied concurrently.").
 		Default("8").IntVar(&f.objectConcurrency)
 	app.Flag("inventory-namespace", "Namespace in the target cluster in which inventories are stored. Do not change it while modules are installed.").

@@ -79,7 +79,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !holds(); <-time.After(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("it did not come true that %s", what)
+			t.Fatalf("timed out waiting until %s", what)
 		}
 	}
 }

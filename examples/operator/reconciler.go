@@ -44,7 +44,7 @@ type reconciler struct {
 	engine  *manifest.Engine
 	cluster *connect.Connection
 	chart   manifestsource.Layer
-	// sites maps the ID of a bundle, which changes contain, to its site.
+	// sites maps the ID of each bundle to its site. onChange uses it to find the site of a changed object.
 	sites sync.Map
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// files is the chart of a site. Without all:, it would lack the files whose names begin with _.
+// files contains the chart of a site. Without all:, files whose names begin with _ would not be embedded.
 //
 //go:embed all:chart
 var files embed.FS

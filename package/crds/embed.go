@@ -4,7 +4,7 @@ package crds
 
 import "embed"
 
-// Files are the CustomResourceDefinitions, one a file.
+// Files contains the CRDs, one per file.
 //
 //go:embed *.yaml
 var Files embed.FS
