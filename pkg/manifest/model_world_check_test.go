@@ -221,7 +221,8 @@ func (w *modelWorld) observed(m *model, knows bool, o observe.Observation, err e
 			return errors.Errorf("Ready, and %s is not a member that stays", k)
 		}
 		want := variants[string(en.Part)]
-		if want == nil || len(en.Ceded) > 0 || w.overtook(m.keeps(k)) {
+		// An object that nothing showed to be ours is used as is, if it is one that can be shared.
+		if want == nil || len(en.Ceded) > 0 || w.overtook(m.keeps(k)) || w.isUntracked(o) {
 			continue
 		}
 		ours := o.owners[object.DefaultFieldManager+"/Apply"]
