@@ -206,3 +206,20 @@ func TestLostInventoryUnreachable(t *testing.T) {
 		})
 	}
 }
+
+// TestLostInventoryReinstalled checks that a process that has removed a bundle searches for its objects again after another process has
+// installed it and its inventory was lost.
+func TestLostInventoryReinstalled(t *testing.T) {
+	b := newBench(t)
+	s := bundleOf(install("web", tmplConfig, tmplDeploy))
+	b.reconcile(s)
+	b.takeAll(s)
+	b.another().reconcile(s)
+	b.s.remove(parentSecret)
+	s = bundleOf(install("web", tmplConfig))
+	s.Installed = true
+	b.reconcile(s)
+	if b.s.objects[webDeployment] != nil {
+		t.Errorf("%s must be pruned, because the bundle no longer contains it", webDeployment)
+	}
+}

@@ -57,12 +57,13 @@ func (e *Engine) apply(ctx context.Context, c cluster.Cluster, b *Bundle, o []Ca
 	defer w.end()
 	ctx = w.store.fenced(ctx)
 	defer w.store.stop()
+	// Another process may have installed the bundle since this one removed it.
+	w.mem.removed = false
 	was, rebuilt, err := w.load(ctx)
 	if err != nil {
 		return Result{}, err
 	}
 	applier := w.newWriter()
-	w.mem.removed = false
 	write := was == nil || rebuilt != nil || w.store.hidden || !w.store.owns() || w.store.isMoved()
 	r, err := w.apply(ctx, applier, was, write, approved)
 	if !errors.Is(err, inventory.ErrExists) {
