@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -20,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	pkgv1 "github.com/crossplane/crossplane/apis/v2/pkg/v1"
@@ -71,7 +73,10 @@ var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, Spec
 		s := newSpace(ctx)
 		m := s.offer(ctx, "module")
 		s.enable(ctx, s.kyma("kyma", m.module()))
-		objects := must(s.objects(ctx))
+		objects, crds := must(s.objects(ctx)), map[string]types.UID{}
+		for _, kind := range plurals {
+			crds[kind] = must(uidOfCRD(ctx, kind))
+		}
 
 		By("disabling the deletion protection")
 		webhook := &admissionregistrationv1.ValidatingWebhookConfiguration{}
@@ -87,12 +92,14 @@ var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, Spec
 		By("removing the finalizers that the deleted provider leaves behind")
 		for _, kind := range plurals {
 			// An API server can respond with 404 Not Found to a list of a kind while it stops serving the kind, although objects are left.
-			Eventually(func(ctx SpecContext) (bool, error) {
+			// If objects are left after a minute, it tries again after a delay. Crossplane installs the provider again at any time, because
+			// the configuration depends on it, and the kind then has a new CRD.
+			Eventually(func(ctx SpecContext) (types.UID, error) {
 				if err := removeAllFinalizers(ctx); err != nil {
-					return false, err
+					return crds[kind], err
 				}
-				return absentCRD(kind)(ctx)
-			}).WithContext(ctx).Should(BeTrue(), kind)
+				return uidOfCRD(ctx, kind)
+			}).WithContext(ctx).WithTimeout(4*time.Minute).ShouldNot(Equal(crds[kind]), kind)
 		}
 		Expect(s.objects(ctx)).To(Equal(objects))
 
@@ -195,6 +202,13 @@ var plurals = []string{"kymas", "manifests", "providerconfigs", "clusterprovider
 // absentCRD returns a function that reports whether the CRD of a kind is gone.
 func absentCRD(plural string) func(ctx context.Context) (bool, error) {
 	return absent(env.controlClient, client.ObjectKey{Name: plural + "." + v1alpha1.Group}, &apiextensionsv1.CustomResourceDefinition{})
+}
+
+// uidOfCRD returns the UID of the CRD of a kind, or an empty one if it does not exist.
+func uidOfCRD(ctx context.Context, plural string) (types.UID, error) {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	err := env.controlClient.Get(ctx, client.ObjectKey{Name: plural + "." + v1alpha1.Group}, crd)
+	return crd.UID, client.IgnoreNotFound(err)
 }
 
 // removeAllFinalizers removes the finalizers of all objects of our kinds that the API server lists.
