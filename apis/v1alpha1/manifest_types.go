@@ -151,8 +151,8 @@ type Rollback struct {
 	Trigger RollbackTrigger `json:"trigger,omitempty"`
 
 	// after is how long after its start an upgrade in this state is rolled back, such as 90s, 10m or 1h30m. With trigger Failed,
-	// the time starts again whenever the upgrade recovers from state Error. An upgrade that becomes Ready is no longer rolled
-	// back. A newer desired version ends the rollback.
+	// the timer restarts whenever the upgrade recovers from state Error. After an upgrade has become Ready, it is not rolled
+	// back anymore. A newer desired version ends the rollback.
 	// +optional
 	// +kubebuilder:default="10m"
 	// +kubebuilder:validation:Type=string

@@ -61,7 +61,7 @@ type Metrics struct {
 // already registered.
 func New(r prometheus.Registerer, b version.Build) *Metrics {
 	f := promauto.With(r)
-	m := &Metrics{
+	return &Metrics{
 		objects: newObjectVectors(f),
 		modules: newModules(f),
 		Shards: f.NewGauge(prometheus.GaugeOpts{
@@ -112,14 +112,19 @@ func New(r prometheus.Registerer, b version.Build) *Metrics {
 			Name: "provider_kyma_events_dropped_total",
 			Help: "Total number of events that were not written to the control plane, by cause (Full, Expired, Rejected, Frequent or Stopped).",
 		}, []string{"cause"})},
-		BuildInfo: f.NewGauge(prometheus.GaugeOpts{
-			Name:        "provider_kyma_build_info",
-			Help:        "Build information as labels. Always 1.",
-			ConstLabels: prometheus.Labels{"version": b.Version, "commit": b.Commit, "goversion": b.Go},
-		}),
+		BuildInfo: newBuildInfo(f, b),
 	}
-	m.BuildInfo.Set(1)
-	return m
+}
+
+// newBuildInfo returns a metric with the value 1.
+func newBuildInfo(f promauto.Factory, b version.Build) prometheus.Gauge {
+	g := f.NewGauge(prometheus.GaugeOpts{
+		Name:        "provider_kyma_build_info",
+		Help:        "Build information as labels. Always 1.",
+		ConstLabels: prometheus.Labels{"version": b.Version, "commit": b.Commit, "goversion": b.Go},
+	})
+	g.Set(1)
+	return g
 }
 
 // States counts connections by state.

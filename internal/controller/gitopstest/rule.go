@@ -47,7 +47,7 @@ func documentedRules(t *testing.T) map[string]string {
 func rulesIn(page []byte) (map[string]string, error) {
 	block := customizations.FindSubmatch(page)
 	if block == nil {
-		return nil, errors.New("there is no ConfigMap with resource.customizations")
+		return nil, errors.New("the page contains no ConfigMap with the key resource.customizations")
 	}
 	config := struct {
 		Data map[string]string `json:"data"`

@@ -28,7 +28,7 @@ func TestRulesIn(t *testing.T) {
 				"    \"platform.kyma.crossplane.io/*\":\n      health.lua: |\n        return {1}\n"),
 			want: map[string]string{"kyma.m.crossplane.io": "return {}\n", PlatformGroup: "return {1}\n"},
 		},
-		"NoBlock": {reason: "The page must have a rule.", page: page("data: {}\n"), err: "there is no ConfigMap with resource.customizations"},
+		"NoBlock": {reason: "The page must have a rule.", page: page("data: {}\n"), err: "the page contains no ConfigMap with the key resource.customizations"},
 		"OneGroup": {
 			reason: "Each group must have a rule.", page: page("data:\n  resource.customizations: |\n    \"kyma.m.crossplane.io/*\":\n      health.lua: return {}\n"),
 			err: "has no health.lua for platform.kyma.crossplane.io/*",

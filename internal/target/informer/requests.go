@@ -35,7 +35,7 @@ func nextPause(last time.Duration, err error) time.Duration {
 // isListing reports whether the first list of the kind is in progress, and has not failed. The caller holds the lock.
 func (k *kind) isListing() bool { return !k.synced && k.err == nil }
 
-// whenListed calls a function, in a separate goroutine, when the first list of the kind is no longer in progress.
+// whenListed calls a function in a separate goroutine after the first list of the kind has ended.
 func (k *kind) whenListed(f func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
