@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/sendcheck"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
@@ -96,6 +97,9 @@ func (c *fakeCluster) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if c.before != nil {
 		c.before(r)
+	}
+	if err := sendcheck.Run(r.Context()); err != nil {
+		return nil, err
 	}
 	if r.Body == nil {
 		r.Body = io.NopCloser(http.NoBody)

@@ -20,7 +20,7 @@ type delegated struct{ *fakeCluster }
 func (d delegated) Owner() cluster.Cluster { return d.fakeCluster }
 
 // TestGuard checks, for each write of an upgrade and of a removal, that an engine sends no writes after its guard has returned
-// an error, and that the call returns this error.
+// an error, and that the call returns this error. The guard is called before each write, and again when the write is sent.
 func TestGuard(t *testing.T) {
 	errGuard := errors.New("this process no longer leads")
 	old, wanted := bundleOf(install("web", tmplConfig, tmplRole)), bundleOf(install("web", tmplConfig, tmplDeploy, hookJob("first", "pre-upgrade")))
@@ -63,13 +63,13 @@ func TestGuard(t *testing.T) {
 					break
 				}
 				if !errors.Is(err, errGuard) {
-					t.Errorf("write %d: want the error of the guard, got %v", n, err)
+					t.Errorf("call %d of the guard: want the error of the guard, got %v", n, err)
 				}
-				if got := writes(); len(got) != n {
-					t.Errorf("write %d: want no further write, got %q", n, got)
+				if got := writes(); len(got) != n/2 {
+					t.Errorf("call %d of the guard: want no further write, got %q", n, got)
 				}
 				if diff := cmp.Diff(want, b.s.keys()); diff != "" {
-					t.Errorf("write %d: what is there: -want, +got:\n%s", n, diff)
+					t.Errorf("call %d of the guard: what is there: -want, +got:\n%s", n, diff)
 				}
 			}
 		})

@@ -77,6 +77,7 @@ func baseLayers() []layer {
 		{path: "internal/fuzztest", level: -1},
 		{path: "internal/compress", level: 0},
 		{path: "internal/notfound", level: 0},
+		{path: "internal/sendcheck", level: 0},
 		{path: "internal/shard", level: 1, forbidden: []string{"apis"}},
 		{path: "internal/panics", level: 0},
 		{path: "internal/printable", level: 0, forbidden: []string{"apis"}},

@@ -35,7 +35,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	c.mu.Unlock()
 	if increase > 0 {
 		// If it fails, the connection is closed, and the next Read returns the error.
-		_ = c.write(func(w *http2.Framer) error { return w.WriteWindowUpdate(s.id, uint32(increase)) }) //nolint:gosec // It is at most the window.
+		_ = c.write(nil, func(w *http2.Framer) error { return w.WriteWindowUpdate(s.id, uint32(increase)) }) //nolint:gosec // It is at most the window.
 	}
 	return n, nil
 }
@@ -71,7 +71,7 @@ func (s *stream) cancel(err error) {
 	c.mu.Unlock()
 	if open {
 		// If it fails, the connection is closed.
-		_ = c.write(func(w *http2.Framer) error { return w.WriteRSTStream(s.id, http2.ErrCodeCancel) })
+		_ = c.write(nil, func(w *http2.Framer) error { return w.WriteRSTStream(s.id, http2.ErrCodeCancel) })
 	}
 }
 

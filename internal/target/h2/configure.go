@@ -3,6 +3,7 @@
 package h2
 
 import (
+	"context"
 	"crypto/tls"
 	"net"
 	"net/http"
@@ -25,7 +26,8 @@ type pool struct {
 }
 
 // Configure makes a transport use this package for HTTP/2. It reads the timeouts for idle connections and for pings, and whether
-// compression is disabled. Call it before the first request. The transport must have a TLS config, which Configure changes.
+// compression is disabled, and wraps DialContext. Call it before the first request. The transport must have a TLS config, which Configure
+// changes.
 func Configure(t *http.Transport) {
 	p := &pool{compression: !t.DisableCompression, idle: t.IdleConnTimeout}
 	if t.HTTP2 != nil {
@@ -36,6 +38,17 @@ func Configure(t *http.Transport) {
 		"h2": func(address string, c *tls.Conn) http.RoundTripper { return p.add(address, c) },
 	}
 	t.RegisterProtocol("https", p)
+	dial := t.DialContext
+	if dial == nil {
+		return
+	}
+	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &checkedConn{Conn: c}, nil
+	}
 }
 
 // RoundTrip sends a request on an existing connection. If there is none, the http.Transport opens one. It would also find existing
@@ -90,6 +103,7 @@ func (p *pool) add(address string, c *tls.Conn) http.RoundTripper {
 	state := c.ConnectionState()
 	fresh := newConn(p, c, &state)
 	fresh.address = address
+	fresh.raw, _ = c.NetConn().(*checkedConn) // It is another one if there is a proxy with TLS.
 	p.conns = append(p.conns, fresh)
 	go fresh.run()
 	return fresh

@@ -14,6 +14,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/sendcheck"
 )
 
 const (
@@ -39,6 +41,8 @@ type conn struct {
 	address string
 	net     net.Conn
 	state   *tls.ConnectionState
+	// raw is the connection below TLS, or nil if it is not known.
+	raw *checkedConn
 
 	// writing contains a value while frames are written. It guards the fields below, and is locked before mu. A write can take some time,
 	// so those who wait for it can stop when their context ends.
@@ -115,26 +119,40 @@ func (c *conn) unavailable() error {
 	return errGoAway
 }
 
-// write calls a function that writes frames, and sends them.
-func (c *conn) write(f func(w *http2.Framer) error) error {
+// write calls a function that writes frames, and sends them, unless a check fails immediately before. The check can be nil.
+func (c *conn) write(check func() error, f func(w *http2.Framer) error) error {
 	c.writing <- struct{}{}
 	defer func() { <-c.writing }()
-	return c.writeLocked(f)
+	if check != nil {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return c.writeLocked(check, f)
 }
 
-// writeLocked is like write for a caller that has locked writing.
-func (c *conn) writeLocked(f func(w *http2.Framer) error) error {
+// writeLocked is like write for a caller that has locked writing and has run the check. If the connection below TLS is known, the check runs
+// again after the encryption. If it then fails, the connection is closed, because the next record would not follow the previous one.
+func (c *conn) writeLocked(check func() error, f func(w *http2.Framer) error) error {
 	err := f(c.writer)
 	if err == nil && c.out.Len() > 0 {
+		if c.raw != nil && check != nil {
+			c.raw.check.Store(&check)
+		}
 		_ = c.net.SetWriteDeadline(time.Now().Add(writeTime)) // If it fails, so does the write.
 		_, err = c.net.Write(c.out.Bytes())
 		// TLS can write later, too.
 		_ = c.net.SetWriteDeadline(time.Time{})
+		if c.raw != nil {
+			c.raw.check.Store(nil)
+		}
 	}
 	// Connections are quiet most of the time, and must not keep buffers.
 	c.out, c.block = bytes.Buffer{}, bytes.Buffer{}
 	c.writer = http2.NewFramer(&c.out, nil)
-	if err != nil {
+	if refused := (*sendcheck.Error)(nil); errors.As(err, &refused) {
+		c.fail(errStopped) // Others must not believe that their requests were refused.
+	} else if err != nil {
 		c.fail(err)
 	}
 	return err

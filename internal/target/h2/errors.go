@@ -9,13 +9,18 @@ import (
 
 // These are the errors of requests. The texts of the first two are those of net/http, which callers compare.
 var (
-	errLost   = errors.New("http2: client connection lost")
-	errGoAway = errors.New("http2: server sent GOAWAY and closed the connection")
-	errClosed = errors.New("the body of the response is closed")
-	errIdle   = errors.New("the connection is idle")
+	errLost    = errors.New("http2: client connection lost")
+	errGoAway  = errors.New("http2: server sent GOAWAY and closed the connection")
+	errClosed  = errors.New("the body of the response is closed")
+	errIdle    = errors.New("the connection is idle")
+	errStopped = errors.New("the connection was closed to stop a request")
+	errLength  = errors.New("the length of the body of the request is not the announced one")
 	// errUnused means that the server did not process the request.
 	errUnused error = unusedError{}
 )
+
+// errBody is the beginning of the error of a request whose body cannot be read.
+const errBody = "cannot read the body of the request"
 
 // An unusedError makes an http.Transport send the request again, on another connection.
 type unusedError struct{}

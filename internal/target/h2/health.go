@@ -90,6 +90,6 @@ func (c *conn) check() {
 	c.mu.Unlock()
 	if h.ping {
 		// If it fails, the connection is closed.
-		_ = c.write(func(w *http2.Framer) error { return w.WritePing(false, [8]byte{}) })
+		_ = c.write(nil, func(w *http2.Framer) error { return w.WritePing(false, [8]byte{}) })
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 // run reads frames until the connection ends.
 func (c *conn) run() {
-	if c.write(func(*http2.Framer) error { return nil }) != nil {
+	if c.write(nil, func(*http2.Framer) error { return nil }) != nil {
 		return
 	}
 	c.checkLater()
@@ -52,7 +52,7 @@ func (c *conn) read() error {
 // explain sends a reason to the server before the connection is closed because of a violation of the protocol.
 func (c *conn) explain(err error) {
 	if code := http2.ConnectionError(0); errors.As(err, &code) {
-		_ = c.write(func(w *http2.Framer) error { return w.WriteGoAway(0, http2.ErrCode(code), nil) }) // The connection is closed anyway.
+		_ = c.write(nil, func(w *http2.Framer) error { return w.WriteGoAway(0, http2.ErrCode(code), nil) }) // The connection is closed anyway.
 	}
 }
 
@@ -71,7 +71,7 @@ func (c *conn) handle(f http2.Frame) error {
 		return c.increase(f)
 	case *http2.PingFrame:
 		if !f.IsAck() {
-			return c.write(func(w *http2.Framer) error { return w.WritePing(true, f.Data) })
+			return c.write(nil, func(w *http2.Framer) error { return w.WritePing(true, f.Data) })
 		}
 	case *http2.GoAwayFrame:
 		c.leave(f.LastStreamID)
@@ -106,7 +106,7 @@ func (c *conn) data(f *http2.DataFrame) error {
 	if increase == 0 {
 		return nil
 	}
-	return c.write(func(w *http2.Framer) error { return w.WriteWindowUpdate(0, uint32(increase)) }) //nolint:gosec // It is at most the window.
+	return c.write(nil, func(w *http2.Framer) error { return w.WriteWindowUpdate(0, uint32(increase)) }) //nolint:gosec // It is at most the window.
 }
 
 // headers begins the response of a stream, or ends it with trailers.
@@ -139,7 +139,7 @@ func (c *conn) reset(id uint32, code http2.ErrCode, err error) {
 	c.mu.Unlock()
 	if s != nil {
 		// If it fails, the connection is closed.
-		_ = c.write(func(w *http2.Framer) error { return w.WriteRSTStream(id, code) })
+		_ = c.write(nil, func(w *http2.Framer) error { return w.WriteRSTStream(id, code) })
 	}
 }
 
@@ -165,7 +165,7 @@ func (c *conn) settings(f *http2.SettingsFrame) error {
 	if f.IsAck() {
 		return nil
 	}
-	return c.write(func(w *http2.Framer) error {
+	return c.write(nil, func(w *http2.Framer) error {
 		if err := f.ForeachSetting(c.set); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@
 package h2
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -14,15 +15,22 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/sendcheck"
 )
 
-// RoundTrip sends a request, and returns its response when its headers have been received.
+// RoundTrip sends a request, and returns its response when its headers have been received. It returns a *sendcheck.Error if the check in
+// the context of the request fails before the whole request has been sent.
 func (c *conn) RoundTrip(req *http.Request) (*http.Response, error) {
-	ctx := req.Context()
-	s, compression, err := c.open(req)
+	ctx, compression := req.Context(), c.pool.compresses(req)
+	whole, err := wholeBody(req)
+	if err != nil {
+		return nil, err
+	}
+	s, sent, err := c.open(req, fieldsOf(req, compression), whole)
 	if err != nil {
 		if err != errUnused && hasBody(req) { //nolint:errorlint // It is not wrapped.
-			_ = req.Body.Close() // It was not read.
+			_ = req.Body.Close() // It is not needed.
 		}
 		return nil, err
 	}
@@ -32,9 +40,15 @@ func (c *conn) RoundTrip(req *http.Request) (*http.Response, error) {
 		stop()
 	}
 	c.mu.Unlock()
-	// The response can begin before the request ends.
-	if hasBody(req) {
-		go s.send(req)
+	switch {
+	case !hasBody(req):
+	case whole == nil:
+		// The response can begin before the request ends.
+		go s.send(req, req.Body, req.ContentLength)
+	case sent < len(whole):
+		go s.send(req, bytes.NewReader(whole[sent:]), int64(len(whole)-sent))
+	default:
+		_ = req.Body.Close() // It was read.
 	}
 	<-s.answered
 	c.mu.Lock()
@@ -62,43 +76,82 @@ func (c *conn) RoundTrip(req *http.Request) (*http.Response, error) {
 // hasBody reports whether a request has a body.
 func hasBody(req *http.Request) bool { return req.Body != nil && req.Body != http.NoBody }
 
-// open opens a stream for a request, and sends its headers. It also returns whether the response may be compressed without the knowledge
-// of the caller.
-func (c *conn) open(req *http.Request) (*stream, bool, error) {
+// wholeBody returns the body of a request if it is in memory and fits into a frame, and nil otherwise. It reads the body in this case.
+func wholeBody(req *http.Request) ([]byte, error) {
+	if !hasBody(req) || req.GetBody == nil || req.ContentLength <= 0 || req.ContentLength > maxFrame {
+		return nil, nil
+	}
+	// One more byte shows the end of the body.
+	b := make([]byte, req.ContentLength+1)
+	n, err := io.ReadFull(req.Body, b)
+	if int64(n) == req.ContentLength && errors.Is(err, io.ErrUnexpectedEOF) {
+		return b[:n], nil
+	}
+	_ = req.Body.Close() // It cannot be sent.
+	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, errLength
+	}
+	return nil, errors.Wrap(err, errBody)
+}
+
+// compresses reports whether the response to a request may be compressed without the knowledge of the caller.
+func (p *pool) compresses(req *http.Request) bool {
+	return p.compression && req.Method != http.MethodHead && req.Header.Get("Accept-Encoding") == "" && req.Header.Get("Range") == ""
+}
+
+// open opens a stream for a request, and sends its headers. If its whole body is known, it sends as much of it as the windows permit
+// at the same time, and returns the number of bytes that it sent.
+func (c *conn) open(req *http.Request, fields []hpack.HeaderField, whole []byte) (*stream, int, error) {
 	select {
 	case c.writing <- struct{}{}:
 		defer func() { <-c.writing }()
 	case <-req.Context().Done():
-		return nil, false, req.Context().Err()
+		return nil, 0, req.Context().Err()
+	}
+	check := sendcheck.Of(req.Context())
+	if check != nil {
+		if err := check(); err != nil {
+			return nil, 0, err
+		}
 	}
 	c.mu.Lock()
 	if !c.isAvailable() {
 		defer c.mu.Unlock()
-		return nil, false, c.unavailable()
+		return nil, 0, c.unavailable()
 	}
 	reused := c.next > firstID
 	s := &stream{
 		conn: c, id: c.next, changed: sync.Cond{L: &c.mu}, answered: make(chan struct{}), left: -1,
-		sendable: c.window, window: streamWindow, sent: !hasBody(req),
+		sendable: c.window, window: streamWindow,
 	}
+	n := s.take(len(whole))
+	s.sent = !hasBody(req) || whole != nil && n == len(whole)
 	c.next += 2
 	c.streams[s.id] = s
-	frame := c.mostFrame
+	frame, last := int(c.mostFrame), s.sent
 	c.mu.Unlock()
 	if t := httptrace.ContextClientTrace(req.Context()); t != nil && t.GotConn != nil {
 		t.GotConn(httptrace.GotConnInfo{Conn: c.net, Reused: reused})
 	}
-	compression := c.pool.compression && req.Method != http.MethodHead && req.Header.Get("Accept-Encoding") == "" && req.Header.Get("Range") == ""
-	if c.writeLocked(func(w *http2.Framer) error { return c.writeHeaders(w, s, fieldsOf(req, compression), int(frame)) }) != nil {
+	err := c.writeLocked(check, func(w *http2.Framer) error {
+		if err := c.writeHeaders(w, s.id, fields, frame, last && n == 0); err != nil || n == 0 {
+			return err
+		}
+		return w.WriteData(s.id, last, whole[:n])
+	})
+	if refused := (*sendcheck.Error)(nil); errors.As(err, &refused) {
+		return nil, 0, refused
+	}
+	if err != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return nil, false, closedBy(c.err)
+		return nil, 0, closedBy(c.err)
 	}
-	return s, compression, nil
+	return s, n, nil
 }
 
-// writeHeaders writes the headers of a request. The caller has locked writing.
-func (c *conn) writeHeaders(w *http2.Framer, s *stream, fields []hpack.HeaderField, frame int) error {
+// writeHeaders writes the headers of a request in frames of a maximum size. The caller has locked writing.
+func (c *conn) writeHeaders(w *http2.Framer, id uint32, fields []hpack.HeaderField, frame int, last bool) error {
 	c.block.Reset()
 	for _, f := range fields {
 		if err := c.encoder.WriteField(f); err != nil {
@@ -106,10 +159,10 @@ func (c *conn) writeHeaders(w *http2.Framer, s *stream, fields []hpack.HeaderFie
 		}
 	}
 	first := c.block.Next(frame)
-	err := w.WriteHeaders(http2.HeadersFrameParam{StreamID: s.id, BlockFragment: first, EndStream: s.sent, EndHeaders: c.block.Len() == 0})
+	err := w.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: first, EndStream: last, EndHeaders: c.block.Len() == 0})
 	for err == nil && c.block.Len() > 0 {
 		next := c.block.Next(frame)
-		err = w.WriteContinuation(s.id, c.block.Len() == 0, next)
+		err = w.WriteContinuation(id, c.block.Len() == 0, next)
 	}
 	return err
 }
@@ -145,113 +198,4 @@ func fieldsOf(req *http.Request, compression bool) []hpack.HeaderField {
 		out = append(out, hpack.HeaderField{Name: "content-length", Value: strconv.FormatInt(max(req.ContentLength, 0), 10)})
 	}
 	return out
-}
-
-// send sends the body of a request, and closes it. It stops when the stream ends, which may be before the request is complete.
-func (s *stream) send(req *http.Request) {
-	defer req.Body.Close()
-	size := int64(maxFrame)
-	if req.ContentLength > 0 {
-		// One more byte shows the end of the body.
-		size = min(size, req.ContentLength+1)
-	}
-	part := make([]byte, size)
-	sum, last := int64(0), false
-	for !last {
-		n, err := s.readPart(req.Body, part)
-		sum += int64(n)
-		last = errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
-		if err != nil && !last {
-			s.cancel(errors.Wrap(err, "cannot read the body of the request"))
-			return
-		}
-		if req.ContentLength > 0 && (sum > req.ContentLength || last && sum < req.ContentLength) {
-			s.cancel(errors.New("the length of the body of the request is not the announced one"))
-			return
-		}
-		if !s.sendChunk(part[:n], last) {
-			s.abandon()
-			return
-		}
-	}
-	s.conn.mu.Lock()
-	defer s.conn.mu.Unlock()
-	s.sent = true
-	if s.err != nil {
-		s.conn.forget(s)
-	}
-}
-
-// readPart reads a part of the body of a request. It reads nothing after the end of the stream, after which nothing is sent.
-func (s *stream) readPart(body io.Reader, part []byte) (int, error) {
-	s.reading.Lock()
-	defer s.reading.Unlock()
-	s.conn.mu.Lock()
-	ended := s.err != nil
-	s.conn.mu.Unlock()
-	if ended {
-		return 0, errClosed
-	}
-	return io.ReadFull(body, part)
-}
-
-// abandon informs the server that the rest of a request is not sent, because the response is complete.
-func (s *stream) abandon() {
-	c := s.conn
-	c.mu.Lock()
-	open := c.streams[s.id] == s && c.err == nil
-	c.forget(s)
-	c.mu.Unlock()
-	if open {
-		// If it fails, the connection is closed.
-		_ = c.write(func(w *http2.Framer) error { return w.WriteRSTStream(s.id, http2.ErrCodeCancel) })
-	}
-}
-
-// sendChunk sends a part of the body of a request, as the windows permit. It returns false if the stream has ended.
-func (s *stream) sendChunk(chunk []byte, last bool) bool {
-	for {
-		n, ended := 0, !s.waitForWindow(len(chunk))
-		if ended {
-			return false
-		}
-		// The end of a stream is announced in a frame. No data may follow it.
-		err := s.conn.write(func(w *http2.Framer) error {
-			if n, ended = s.reserve(len(chunk)); ended || n == 0 && len(chunk) > 0 {
-				return nil
-			}
-			return w.WriteData(s.id, last && n == len(chunk), chunk[:n])
-		})
-		if ended || err != nil {
-			return false
-		}
-		if chunk = chunk[n:]; len(chunk) == 0 {
-			return true
-		}
-	}
-}
-
-// waitForWindow waits until a part of some bytes can be sent. It returns false if the stream has ended.
-func (s *stream) waitForWindow(size int) bool {
-	s.conn.mu.Lock()
-	defer s.conn.mu.Unlock()
-	for s.err == nil && size > 0 && min(s.sendable, s.conn.sendable) <= 0 {
-		s.changed.Wait()
-	}
-	return s.err == nil
-}
-
-// reserve returns the number of bytes that can be sent in a frame, and subtracts it from the windows. It also returns whether the stream
-// has ended.
-func (s *stream) reserve(size int) (n int, ended bool) {
-	c := s.conn
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if s.err != nil {
-		return 0, true
-	}
-	most := max(min(int64(size), s.sendable, c.sendable, int64(c.mostFrame)), 0)
-	s.sendable -= most
-	c.sendable -= most
-	return int(most), false
 }

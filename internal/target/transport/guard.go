@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
+	"github.com/crossplane-contrib/provider-kyma/internal/sendcheck"
 )
 
 // Limits are the limits of one request. Zero values select the defaults.
@@ -71,6 +72,10 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(req.Context(), limit)
 	resp, err := g.next.RoundTrip(req.WithContext(ctx))
+	if refused := (*sendcheck.Error)(nil); errors.As(err, &refused) {
+		cancel()
+		return nil, refused
+	}
 	g.counted(req, resp, watch)
 	if err != nil {
 		cancel()

@@ -10,6 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/sendcheck"
 )
 
 // TestOutcome sends requests to servers that respond in different ways.
@@ -117,5 +121,33 @@ func TestOutcomeDown(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, tr.Outcome()); diff != "" || changes != 1 {
 		t.Errorf("Outcome() after Close: %d changes are reported, want 1; -want, +got:\n%s", changes, diff)
+	}
+}
+
+// TestSendCheck checks that a request that its own check refuses says nothing about the server.
+func TestSendCheck(t *testing.T) {
+	errCheck := errors.New("this process no longer leads")
+	received, counted, changed := atomic.Int64{}, atomic.Int64{}, atomic.Int64{}
+	_, rc := newTLS(t, func(w http.ResponseWriter, _ *http.Request) {
+		received.Add(1)
+		w.Header().Set("Content-Type", "application/json")
+	})
+	tr := newTransport(t, rc, Options{
+		Count: func(string, int, bool) { counted.Add(1) }, Changed: func() { changed.Add(1) }, Doubted: func() { t.Error("want no doubt") },
+	})
+	for range 2 * tolerated {
+		_, _, err := get(sendcheck.With(t.Context(), func() error { return errCheck }), tr, rc.Host)
+		if refused := (*sendcheck.Error)(nil); !errors.As(err, &refused) || !errors.Is(err, errCheck) {
+			t.Errorf("want %v, got %v", errCheck, err)
+		}
+	}
+	if n := received.Load() + counted.Load() + changed.Load(); n != 0 || tr.Outcome() != (Outcome{}) {
+		t.Errorf("want no request and no outcome, got %d and %+v", n, tr.Outcome())
+	}
+	if _, _, err := get(sendcheck.With(t.Context(), func() error { return nil }), tr, rc.Host+"/version"); err != nil {
+		t.Error(err)
+	}
+	if got := tr.Outcome().State; got != Connected || received.Load() != 1 || counted.Load() != 1 {
+		t.Errorf("want one request and the state %s, got %d and %s", Connected, received.Load(), got)
 	}
 }

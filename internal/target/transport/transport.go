@@ -18,6 +18,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
+	"github.com/crossplane-contrib/provider-kyma/internal/sendcheck"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/h2"
 )
 
@@ -134,7 +135,7 @@ func dial(tc *transport.Config, d *netguard.Dialer) connrotation.DialFunc {
 }
 
 // RoundTrip sends a request, unless the server is known to be down. Errors are *UnreachableError, except for ErrClosed, a
-// canceled context, and the errors of Ready if the transport is monitored.
+// canceled context, *sendcheck.Error, and the errors of Ready if the transport is monitored.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	probe := isProbe(req.Context())
 	if err := t.allow(probe); err != nil {
@@ -161,7 +162,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // failed records the error of a request, and returns it for the caller.
 func (t *Transport) failed(err error, probe bool) error {
-	if errors.Is(err, context.Canceled) {
+	if refused := (*sendcheck.Error)(nil); errors.Is(err, context.Canceled) || errors.As(err, &refused) {
 		t.breaker.done()
 		return err
 	}

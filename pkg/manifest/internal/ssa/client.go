@@ -10,6 +10,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
+	"github.com/crossplane-contrib/provider-kyma/internal/sendcheck"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
@@ -32,7 +33,8 @@ type Client struct {
 	// FieldManager is the field manager of everything that the client writes.
 	FieldManager string
 
-	// Guard is called before each request that changes the cluster. If it returns an error, the request is not sent. It can be nil.
+	// Guard is called before each request that changes the cluster, and again immediately before the request is sent if the transport of
+	// the cluster supports sendcheck. If it returns an error, the request is not sent. It can be nil.
 	Guard func(ctx context.Context) error
 	// CheckCluster is called after Guard. If it returns an error, the request is not sent. It can be nil.
 	CheckCluster func(ctx context.Context) error
@@ -86,6 +88,10 @@ func (c *Client) write(ctx context.Context, r *rest.Request) ([]byte, int, error
 		if err := c.CheckCluster(ctx); err != nil {
 			return nil, 0, err
 		}
+	}
+	if c.Guard != nil {
+		work := ctx
+		ctx = sendcheck.With(ctx, func() error { return c.Guard(work) })
 	}
 	code := 0
 	b, err := c.body(r.Do(ctx).StatusCode(&code))
