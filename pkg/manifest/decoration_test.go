@@ -5,12 +5,14 @@ package manifest
 import (
 	"encoding/base64"
 	"maps"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // tmplPassword renders differently each time.
@@ -109,6 +111,58 @@ func TestLabelIsDecoration(t *testing.T) {
 				if rec := parts[p.Name]; rec.Digest != p.Digest || rec.Content != p.Content {
 					t.Errorf("\n%s\n%s: the inventory has digests %q and %q, want %q and %q", tc.reason, p.Name, rec.Digest, rec.Content, p.Digest, p.Content)
 				}
+			}
+		})
+	}
+}
+
+// TestLabelWithoutRecord checks that a change to the labels installs a new revision if the cluster serves other kinds and the objects that
+// were applied are no longer known, because the release records were deleted. Otherwise, objects that depend on the new kinds would be
+// missing until the next upgrade.
+func TestLabelWithoutRecord(t *testing.T) {
+	const tmplAsks = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: asks}\ndata: {has: {{ .Capabilities.APIVersions.Has \"extra.example.org/v1\" | quote }}}\n" +
+		"{{- if .Capabilities.APIVersions.Has \"extra.example.org/v1\" }}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: served}\n{{- end }}\n"
+	s := func(channel string) *Bundle {
+		s := bundleOf(install("web", tmplAsks))
+		s.Labels = map[string]string{"channel": channel}
+		return s
+	}
+	cases := map[string]struct {
+		reason string
+		// lost is true if the release records are deleted, and other is true if the cluster serves other kinds.
+		lost, other bool
+		want        []string
+	}{
+		"Nothing": {reason: "The recorded objects get the label.", want: []string{"1"}},
+		"Other":   {reason: "The recorded objects get the label, whatever the chart renders now.", other: true, want: []string{"1"}},
+		"Lost":    {reason: "The chart renders the same objects.", lost: true, want: []string{"1"}},
+		"Both":    {reason: "The chart renders objects that were not applied.", lost: true, other: true, want: []string{"2", "served"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.c.apis = []string{"v1"}
+			b.reconcile(s("regular"))
+			if tc.lost {
+				for k := range b.s.objects {
+					if k.Kind == "Secret" && k.Namespace == "apps" {
+						b.s.remove(k)
+					}
+				}
+			}
+			if tc.other {
+				b.c.apis = []string{"v1", "extra.example.org/v1"}
+			}
+			b.reconcile(s("fast"))
+			got := []string{strconv.Itoa(b.inventory(s("fast")).Parts[object.PartOf("web")].Revision)}
+			if b.s.objects[key("ConfigMap", "apps", "served")] != nil {
+				got = append(got, "served")
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nrevision and objects: -want, +got:\n%s", tc.reason, diff)
+			}
+			if channel := b.s.objects[key("ConfigMap", "apps", "asks")].u().GetLabels()["channel"]; channel != "fast" {
+				t.Errorf("\n%s\nwant the label fast, got %q", tc.reason, channel)
 			}
 		})
 	}

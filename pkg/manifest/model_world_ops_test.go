@@ -127,6 +127,9 @@ func (m *model) strip(a, b int) error {
 	if !ok {
 		return nil
 	}
+	if owner := m.b.s.objects[k].u().GetLabels()[object.LabelPartOf]; owner != "" && owner != m.b.ID(m.bundle()) {
+		return nil // It could not be adopted. Without its labels, the model could not tell it from an object of the bundle.
+	}
 	m.sayf("  %s", k)
 	m.loose[k] = true
 	if b%3 < 2 {

@@ -78,6 +78,7 @@ func (c *Composer) objectsOf(ctx context.Context, out *Component, r *render.Rend
 			return nil, err
 		}
 		if info == nil && r.Pure {
+			out.Recorded = false
 			return r.Objects, nil
 		}
 		if info == nil {

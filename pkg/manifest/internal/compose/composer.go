@@ -72,19 +72,24 @@ type Composer struct {
 //
 // A repair returns the objects that were applied. If the chart now renders different objects because the capabilities of the
 // cluster have changed, the inputs count as changed, and the component gets a new revision. If it renders different objects for
-// any other reason, Compose returns the objects in the release record.
+// any other reason, Compose returns the objects in the release record. A part of which only labels change also returns the recorded
+// objects. Without a release record, its inputs count as changed if the capabilities have changed.
 func (c *Composer) Compose(ctx context.Context, p *bundle.Part, rec inventory.Part) (*Component, error) {
 	out, err := c.compose(ctx, p, rec, false)
-	switch {
-	case err != nil || out.Rendered == nil || out.Purpose != Repair:
+	if err != nil || out.Rendered == nil {
 		return out, err
-	case out.Rendered.Pure && c.reproduces(out):
+	}
+	pure, outdated := out.Rendered.Pure, rec.Capabilities != "" && rec.Capabilities != string(out.Capabilities)
+	switch {
+	case out.Purpose == Advance, out.Purpose == Decorate && (out.Recorded || !pure || !outdated):
+		return out, nil
+	case out.Purpose == Repair && pure && c.reproduces(out):
 		out.Record.Capabilities = string(out.Capabilities)
 		return out, nil
-	case rec.Capabilities != "" && rec.Capabilities != string(out.Capabilities):
+	case outdated:
 		rec.Invalidate()
 		return c.compose(ctx, p, rec, false)
-	case out.Rendered.Pure:
+	case pure:
 		return c.compose(ctx, p, rec, true)
 	}
 	return out, nil
