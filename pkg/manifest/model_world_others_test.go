@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
@@ -301,13 +303,15 @@ type modelNeighbor struct {
 	*bench
 
 	spec modelSpec
+	// orphans are the UIDs of objects that the neighbor orphaned, because they must be kept. It takes them over when it is installed again.
+	orphans map[types.UID]bool
 }
 
 // neighborActs does a step of another bundle. It changes no object of the bundle.
 func (m *model) neighborActs(b int) error {
 	w := m.world
 	if w.neighbor == nil {
-		w.neighbor = &modelNeighbor{}
+		w.neighbor = &modelNeighbor{orphans: map[types.UID]bool{}}
 	}
 	n := w.neighbor
 	p := m.process(&n.bench)
@@ -327,7 +331,7 @@ func (m *model) neighborActs(b int) error {
 		if isOwn(o, id) {
 			isTheirs = append(isTheirs, k)
 		}
-		if isOwn(o, mine) || m.foreignObjects[k] != "" && !isOwn(o, id) && k.Name != s.Name {
+		if isOwn(o, mine) || m.foreignObjects[k] != "" && !isOwn(o, id) && k.Name != s.Name && !n.orphans[o.u().GetUID()] {
 			isMine = append(isMine, k)
 		}
 	}
@@ -353,8 +357,11 @@ func (m *model) neighborActs(b int) error {
 		}
 	}
 	for k, o := range m.b.s.objects {
-		// The neighbor orphans objects that must be kept.
-		if isOwn(o, id) || k.Name == s.Name || slices.Contains(isTheirs, k) {
+		orphaned := !isOwn(o, id) && slices.Contains(isTheirs, k)
+		if orphaned {
+			n.orphans[o.u().GetUID()] = true
+		}
+		if isOwn(o, id) || k.Name == s.Name || orphaned {
 			m.foreignObjects[k] = m.versionOf(k)
 			delete(m.uids, k)
 		}
