@@ -31,6 +31,14 @@ type Delegate interface {
 	Owner() Cluster
 }
 
+// An Identified Cluster knows when a different cluster might respond. The engine then requests the UID before it sends a change.
+type Identified interface {
+	Cluster
+
+	// KnowsUID reports whether UID would return without a request, as of now. It must be quick, and must not send requests.
+	KnowsUID() bool
+}
+
 // Access sends requests to a cluster.
 type Access interface {
 	// Identity returns the identity of the cluster as far as the connection proves it. Connections with equal identities

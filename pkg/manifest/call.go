@@ -265,14 +265,21 @@ func (w *call) owner() *ssa.Client {
 
 // checkCluster returns an error if the connection leads to a different cluster than at the beginning of the call. It sends a request only
 // if the connection has a reason to ask again. Usually, it does nothing: in a different cluster, saving the inventory fails, and the call
-// undoes its writes. Without an inventory, or if the bundle adopts what exists, there is nothing that fails.
-func (w *call) checkCluster(ctx context.Context) error {
+// undoes its writes. Without an inventory, or if the bundle adopts what exists, there is nothing that fails. The function that it returns
+// reports whether the connection has had no such reason since then. It can be nil.
+func (w *call) checkCluster(ctx context.Context) (valid func() bool, err error) {
 	if w.where.UID == "" || !w.b.Adopt && w.found {
-		return nil
+		return nil, nil
 	}
 	uid, err := w.c.UID(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return inventory.Whereabouts{UID: uid, Expected: w.where.UID}.Check(w.e.messages)
+	if err := (inventory.Whereabouts{UID: uid, Expected: w.where.UID}).Check(w.e.messages); err != nil {
+		return nil, err
+	}
+	if c, ok := w.c.(cluster.Identified); ok {
+		return c.KnowsUID, nil
+	}
+	return nil, nil
 }

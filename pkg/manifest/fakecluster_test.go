@@ -136,6 +136,13 @@ func (c *fakeCluster) UID(context.Context) (string, error) {
 	return c.uid, c.server.clusterErr
 }
 
+// KnowsUID reports whether no other network connection was opened.
+func (c *fakeCluster) KnowsUID() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.uid != ""
+}
+
 func (c *fakeCluster) ConfirmUID(ctx context.Context) (string, error) {
 	c.reconnect()
 	return c.UID(ctx)

@@ -279,32 +279,60 @@ func TestOtherClusterBriefly(t *testing.T) {
 }
 
 // TestOtherClusterDuringCall checks that a call writes nothing to a different cluster that appears behind the address while it runs, even
-// if its bundle adopts what exists.
+// if its bundle adopts what exists, and even if the cluster is replaced between the check of a write and its request.
 func TestOtherClusterDuringCall(t *testing.T) {
-	b := newBench(t)
-	b.s.cluster = "a"
 	s := bundleOf(install("web", webTemplates...))
 	s.Adopt = true
-	there := newFakeServer()
-	there.cluster, there.rv = "b", 1_000_000
-	writes := 0
-	// With one request at a time, no other one is under way when the cluster is replaced.
-	b.Engine = New(WithConcurrency(1), WithGuard(func(context.Context) error {
-		if writes++; writes == 4 {
-			b.c.server = there
-			b.c.reconnect()
+	for n := 1; ; n++ {
+		b := newBench(t)
+		b.s.cluster = "a"
+		there := newFakeServer()
+		there.cluster, there.rv = "b", 1_000_000
+		calls := 0
+		// With one request at a time, no other one is under way when the cluster is replaced. The guard is called twice for each write.
+		b.Engine = New(WithConcurrency(1), WithGuard(func(context.Context) error {
+			if calls++; calls == n {
+				b.c.server = there
+				b.c.reconnect()
+			}
+			return nil
+		}))
+		before := versions(there)
+		var err error
+		for i := 0; i < 10 && b.c.server == b.s; i++ {
+			_, err = b.Apply(t.Context(), b.c, s)
 		}
-		return nil
-	}))
-	before := versions(there)
-	var err error
-	for i := 0; i < 10 && b.c.server == b.s; i++ {
-		_, err = b.Apply(t.Context(), b.c, s)
+		if b.c.server == b.s {
+			break
+		}
+		if e := (*WrongClusterError)(nil); !errors.As(err, &e) || e.Expected != "a" || e.Found != "b" {
+			t.Errorf("call %d of the guard: want a WrongClusterError, got %v", n, err)
+		}
+		if diff := cmp.Diff(before, versions(there)); diff != "" {
+			t.Errorf("call %d of the guard: the other cluster: -before, +after:\n%s", n, diff)
+		}
 	}
-	if e := (*WrongClusterError)(nil); !errors.As(err, &e) || e.Expected != "a" || e.Found != "b" {
-		t.Errorf("Apply(...): want a WrongClusterError, got %v", err)
-	}
-	if diff := cmp.Diff(before, versions(there)); diff != "" {
-		t.Errorf("the other cluster: -before, +after:\n%s", diff)
+}
+
+// TestReconnectDuringCall checks that a call doesn't fail because a network connection was opened again while it runs.
+func TestReconnectDuringCall(t *testing.T) {
+	s := bundleOf(install("web", webTemplates...))
+	s.Adopt = true
+	for n := 1; ; n++ {
+		b := newBench(t)
+		b.s.cluster = "a"
+		calls := 0
+		b.Engine = New(WithConcurrency(1), WithGuard(func(context.Context) error {
+			if calls++; calls == n {
+				b.c.reconnect()
+			}
+			return nil
+		}))
+		if _, err := b.Apply(t.Context(), b.c, s); err != nil {
+			t.Errorf("call %d of the guard: %v", n, err)
+		}
+		if calls < n {
+			break
+		}
 	}
 }

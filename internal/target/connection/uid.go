@@ -108,6 +108,9 @@ func (c *Cluster) UID(ctx context.Context) (string, error) {
 	return i.uid, nil
 }
 
+// KnowsUID reports whether UID would return without a request, as of now.
+func (c *Cluster) KnowsUID() bool { return c.uid.last.Load().isValid(c.epoch()) }
+
 // ConfirmUID is like UID, but always sends a request.
 func (c *Cluster) ConfirmUID(ctx context.Context) (string, error) {
 	c.doubtUID()

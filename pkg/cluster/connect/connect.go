@@ -82,5 +82,8 @@ func New(rc *rest.Config, o ...Option) (*Connection, error) {
 	return &Connection{Cluster: c, connection: c}, nil
 }
 
+// KnowsUID reports whether UID would return without a request, as of now.
+func (c *Connection) KnowsUID() bool { return c.connection.KnowsUID() }
+
 // Close closes the connection: watches end, and later requests fail.
 func (c *Connection) Close() { c.connection.Close() }

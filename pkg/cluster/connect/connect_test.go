@@ -91,6 +91,9 @@ func (m *manager) heard(t *testing.T, line string) {
 	t.Fatalf("no one said %q: %q", line, m.news)
 }
 
+// The engine confirms the cluster before each write.
+var _ cluster.Identified = &connect.Connection{}
+
 // TestTwoManagers shows that two programs with the library do not interfere with each other in one cluster, even if their bundles
 // have the same name.
 func TestTwoManagers(t *testing.T) {

@@ -55,6 +55,12 @@ func New(c cluster.Cluster, o Options) (cluster.Cluster, error) {
 // Unwrap returns the cluster without restrictions.
 func (c *restricted) Unwrap() cluster.Cluster { return c.Cluster }
 
+// KnowsUID reports whether the UID of the cluster is known. If the cluster cannot tell, it is.
+func (c *restricted) KnowsUID() bool {
+	known, ok := c.Cluster.(cluster.Identified)
+	return !ok || known.KnowsUID()
+}
+
 // LastVersion returns the last known version of the cluster, or an empty string.
 func (c *restricted) LastVersion() string {
 	if known, ok := c.Cluster.(interface{ LastVersion() string }); ok {

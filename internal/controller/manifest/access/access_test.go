@@ -76,6 +76,12 @@ func serve(t *testing.T, as string) (cluster.Cluster, *requests) {
 	return c, got
 }
 
+// The engine confirms the cluster before each write through all clusters with restrictions.
+var (
+	_ cluster.Identified = &restricted{}
+	_ cluster.Identified = &owned{}
+)
+
 func TestUsers(t *testing.T) {
 	const user = "system:serviceaccount:apps:installer"
 	c, got := serve(t, "")

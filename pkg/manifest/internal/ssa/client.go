@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/sendcheck"
@@ -36,8 +38,10 @@ type Client struct {
 	// Guard is called before each request that changes the cluster, and again immediately before the request is sent if the transport of
 	// the cluster supports sendcheck. If it returns an error, the request is not sent. It can be nil.
 	Guard func(ctx context.Context) error
-	// CheckCluster is called after Guard. If it returns an error, the request is not sent. It can be nil.
-	CheckCluster func(ctx context.Context) error
+	// CheckCluster is called after Guard. If it returns an error, the request is not sent. The function that it returns reports whether
+	// the result is still valid. It is called immediately before the request is sent, like Guard, and CheckCluster is called again if it
+	// returns false. Both functions can be nil.
+	CheckCluster func(ctx context.Context) (valid func() bool, err error)
 
 	cluster Cluster
 	written writes
@@ -76,25 +80,50 @@ func path(gv schema.GroupVersion, m cluster.Mapping, namespace, name string) str
 	return p
 }
 
+// mostChecks is the maximum number of calls of CheckCluster for a request.
+const mostChecks = 3
+
+// errUnchecked is the error of a request if the result of CheckCluster is never valid when the request is sent.
+var errUnchecked = errors.New("the network connection was interrupted, so a different cluster might respond")
+
 // write sends a request that changes the cluster, unless Guard or CheckCluster refuses it, and returns the body of the response and its status
 // code.
-func (c *Client) write(ctx context.Context, r *rest.Request) ([]byte, int, error) {
-	if c.Guard != nil {
-		if err := c.Guard(ctx); err != nil {
-			return nil, 0, err
+func (c *Client) write(ctx context.Context, r *rest.Request) (b []byte, code int, err error) {
+	for range mostChecks {
+		if b, code, err = c.writeOnce(ctx, r); !errors.Is(err, errUnchecked) {
+			break
 		}
+	}
+	return b, code, err
+}
+
+func (c *Client) writeOnce(ctx context.Context, r *rest.Request) ([]byte, int, error) {
+	guard, valid := func() error { return nil }, func() bool { return true }
+	if c.Guard != nil {
+		guard = func() error { return c.Guard(ctx) }
+	}
+	if err := guard(); err != nil {
+		return nil, 0, err
 	}
 	if c.CheckCluster != nil {
-		if err := c.CheckCluster(ctx); err != nil {
+		still, err := c.CheckCluster(ctx)
+		if err != nil {
 			return nil, 0, err
 		}
-	}
-	if c.Guard != nil {
-		work := ctx
-		ctx = sendcheck.With(ctx, func() error { return c.Guard(work) })
+		if still != nil {
+			valid = still
+		}
 	}
 	code := 0
-	b, err := c.body(r.Do(ctx).StatusCode(&code))
+	b, err := c.body(r.Do(sendcheck.With(ctx, func() error {
+		if err := guard(); err != nil {
+			return err
+		}
+		if !valid() {
+			return errUnchecked
+		}
+		return nil
+	})).StatusCode(&code))
 	return b, code, err
 }
 
