@@ -67,7 +67,7 @@ func TestDecide(t *testing.T) {
 	}{
 		"NoRollback": {reason: "Without a rollback no snapshot is made.", mr: named("n", "m"), cp: checkpoint.State{Data: one.Data}, want: want{action: rollback.Install}},
 		"NoUpdate": {
-			reason: "What must not be changed is not rolled back.", cp: checkpoint.State{Data: one.Data},
+			reason: "A module that must not be changed is not rolled back.", cp: checkpoint.State{Data: one.Data},
 			mr: named("n", "m", asks, rolledBack, withPolicies(xpv2.ManagementActionObserve)), want: want{action: rollback.Install},
 		},
 		"First":      {reason: "What is desired is kept.", mr: named("n", "m", asks), want: want{action: rollback.InstallAndKeep, keep: two.Data, described: true}},

@@ -34,23 +34,23 @@ func TestReadyIsKept(t *testing.T) {
 	}{
 		"Manifest": {"The Manifest requests rollbacks.", func(*simulation) {}, want{v1alpha1.StateReady, true, 3, 2}},
 		"Atomic":   {"The first install shows that it requests rollbacks.", atomic, want{v1alpha1.StateReady, true, 3, 2}},
-		"None": {"Nothing is kept if no one requests rollbacks.", func(l *simulation) {
+		"None": {"Without rollbacks, no revision is stored.", func(l *simulation) {
 			l.mr.Spec.ForProvider.Rollback = nil
 		}, want{v1alpha1.StateReady, false, 2, 1}},
-		"Fails": {"What is not Ready is not kept.", func(l *simulation) {
+		"Fails": {"A revision that is not Ready is not stored.", func(l *simulation) {
 			l.eng.fails["1.0.0"] = true
 		}, want{v1alpha1.StateError, false, 2, 1}},
-		"FailsWithError": {"The reason why it fails is shown.", func(l *simulation) {
+		"FailsWithError": {"The status contains the reason of the failure.", func(l *simulation) {
 			l.eng.fails["1.0.0"], l.eng.refusal = true, refusal
 		}, want{v1alpha1.StateError, false, 2, 1}},
-		"Refused": {"A Manifest does not become Ready before it is kept.", func(l *simulation) {
+		"Refused": {"A Manifest does not become Ready before its revision is stored.", func(l *simulation) {
 			l.eng.refusal = refusal
 		}, want{v1alpha1.StateProcessing, false, 3, 2}},
-		"RefusedAtomic": {"Nor does it if the installed content requests rollbacks.", func(l *simulation) {
+		"RefusedAtomic": {"The same applies if the installed content requests rollbacks.", func(l *simulation) {
 			atomic(l)
 			l.eng.refusal = refusal
 		}, want{v1alpha1.StateProcessing, false, 3, 2}},
-		"RefusedLater": {"A Manifest that is Ready stays so.", func(l *simulation) {
+		"RefusedLater": {"A Manifest that is Ready stays Ready.", func(l *simulation) {
 			l.mr.SetConditions(xpv2.Available())
 			l.eng.refusal = refusal
 		}, want{v1alpha1.StateReady, false, 3, 2}},

@@ -45,7 +45,7 @@ func TestPredecessors(t *testing.T) {
 		"Restored":  {reason: "Kubernetes deletes a Manifest whose Kyma had another UID.", mr: controlledBy(v1alpha1.KymaKind, "kyma", "old")},
 		"Missing":   {reason: "It also deletes one whose Kyma doesn't exist.", mr: controlledBy(v1alpha1.KymaKind, "none", "new")},
 		"Deleted": {
-			reason: "A Manifest that is being deleted doesn't remove what it has not taken over.",
+			reason: "A Manifest that is being deleted doesn't remove a module that it has not taken over.",
 			mr: manifest(func(m *metav1.ObjectMeta) {
 				now := metav1.Now()
 				m.DeletionTimestamp = &now
