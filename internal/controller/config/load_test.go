@@ -206,7 +206,7 @@ func TestRegistries(t *testing.T) {
 			want:   want{regs: oci.Registries{{Host: "*", Tenant: true}}},
 		},
 		"NoneOfAllowedTenant": {
-			reason: "Unless a flag allows it.",
+			reason: "A flag allows tenants to use the docker configuration of the provider.",
 			config: Config{Namespace: "team-a"},
 			clouds: Access{AllowTenants: true},
 			want:   want{regs: oci.Registries{{Host: "*", Tenant: true, Ambient: true}}},
@@ -227,7 +227,7 @@ func TestRegistries(t *testing.T) {
 			want:   want{err: `spec.registries["a"].provider: aws would give namespace "team-a" access to the identity of the provider`},
 		},
 		"CloudOfAllowedTenant": {
-			reason: "Unless a flag allows it.",
+			reason: "A flag allows tenants to use the identity of the provider.",
 			config: Config{Namespace: "team-a"},
 			clouds: Access{AllowTenants: true},
 			regs:   []v1alpha1.Registry{{Host: "a", Provider: "gcp"}},

@@ -132,7 +132,7 @@ func TestQueue(t *testing.T) {
 	}{
 		"Written":     {reason: "An event is written.", want: map[string]int32{"a Failed x": 1}},
 		"Unreachable": {reason: "An event is written again until that succeeds.", fail: first(30, boom), want: map[string]int32{"a Failed x": 1}},
-		"Overloaded":  {reason: "So it is if the API server is overloaded.", fail: first(30, kerrors.NewTooManyRequests("busy", 1)), want: map[string]int32{"a Failed x": 1}},
+		"Overloaded":  {reason: "An event is written again if the API server is overloaded.", fail: first(30, kerrors.NewTooManyRequests("busy", 1)), want: map[string]int32{"a Failed x": 1}},
 		"Quota":       {reason: "A quota may have room a moment later.", fail: first(3, kerrors.NewForbidden(kind, "a", boom)), want: map[string]int32{"a Failed x": 1}},
 		"Forbidden": {
 			reason: "Without the permission to create events, there are no further attempts.", fail: first(1000, kerrors.NewForbidden(kind, "a", boom)),

@@ -80,7 +80,7 @@ func TestConnect(t *testing.T) {
 	}{
 		"Connected":     {reason: "The cluster is that of the config.", mr: named("n", "m", uses("there")), want: want{cluster: "fresh"}},
 		"NoConfig":      {reason: "A config that is missing is named.", mr: named("n", "m", uses("none")), want: want{err: "ProviderConfig n/none does not exist"}},
-		"NoCredentials": {reason: "So is one without credentials.", mr: named("n", "m", uses("there")), get: errors.New("no key"), want: want{err: "ProviderConfig there: no key"}},
+		"NoCredentials": {reason: "A ProviderConfig without credentials is an error.", mr: named("n", "m", uses("there")), get: errors.New("no key"), want: want{err: "ProviderConfig there: no key"}},
 		"Invalid":       {reason: "An invalid spec is rejected.", mr: named("n", "m", uses("there"), invalid), want: want{err: `spec.forProvider.installs["a"]`}},
 		"DeletedInvalid": {
 			reason: "A Manifest with an invalid spec can be removed.",
