@@ -129,7 +129,7 @@ func TestInstalled(t *testing.T) {
 			tool:   Etcd, says: "etcd Version: 3.6.1", onPath: true, want: true,
 		},
 		"Client": {
-			reason: "kubectl says more than its version.",
+			reason: "The output of kubectl contains more than its version.",
 			tool:   Kubectl, says: "Client Version: v1.36.3\nKustomize Version: v5.7.1", want: true,
 		},
 		"OtherMinor": {
@@ -137,11 +137,11 @@ func TestInstalled(t *testing.T) {
 			tool:   KubeAPIServer, says: "Kubernetes v1.35.3",
 		},
 		"Silent": {
-			reason: "A program that says no version is not used.",
+			reason: "A program that does not print a version is not used.",
 			tool:   KubeAPIServer, says: "hello",
 		},
 		"NoServer": {
-			reason: "What is compared with is always built in the version that is pinned.",
+			reason: "Programs for comparisons are always built in the pinned version.",
 			tool:   Helm, says: "v3.22.0",
 		},
 	}

@@ -61,7 +61,7 @@ func TestPercentile(t *testing.T) {
 		"One":    {reason: "One is every percentile.", sorted: []int{7}, p: 50, want: 7},
 		"Median": {reason: "Half of them do not exceed the median.", sorted: []int{1, 2, 3, 4}, p: 50, want: 2},
 		"Ninety": {reason: "Nine of ten do not exceed it.", sorted: []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, p: 90, want: 9},
-		"Most":   {reason: "The longest.", sorted: []int{1, 2, 3}, p: 100, want: 3},
+		"Most":   {reason: "The highest percentile is the maximum.", sorted: []int{1, 2, 3}, p: 100, want: 3},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -64,7 +64,7 @@ func TestCheck(t *testing.T) {
 		"Markdown": {reason: "Code is not read.", files: fstest.MapFS{"a.md": {Data: []byte("Call `anew`.\n```\nanew\n```\nMade anew.\n")}}, want: []string{"a.md:5"}},
 		"YAML":     {reason: "Values that read like prose are read.", files: fstest.MapFS{"a.yaml": {Data: []byte("anew: 1\nmade: it is made anew\n")}}, want: []string{"a.yaml:2"}},
 		"Others":   {reason: "Other files are not read.", files: fstest.MapFS{"a.txt": bad, "a.png": bad}},
-		"NotOurs":  {reason: "What is generated or hidden is not read.", files: fstest.MapFS{"package/crds/a.yaml": bad, ".git/a.yaml": bad, "x/testdata/a.yaml": bad}},
+		"NotOurs":  {reason: "Generated and hidden files are not read.", files: fstest.MapFS{"package/crds/a.yaml": bad, ".git/a.yaml": bad, "x/testdata/a.yaml": bad}},
 		"Settings": {reason: "Settings of tools are read.", files: fstest.MapFS{".golangci.yml": bad}, want: []string{".golangci.yml:1"}},
 		"FileName": {reason: "Names of files are read.", files: fstest.MapFS{"a/new_folder.png": {}, "b/hub.go": {}}, want: []string{"a/new_folder.png:1"}},
 		"XRD":      {reason: "Crossplane calls the file of an XRD a definition.", files: fstest.MapFS{"a/definition.yaml": {}, "b/claim-definition.yaml": {}}},

@@ -49,7 +49,7 @@ func TestRun(t *testing.T) {
 			want:   want{Code: command.ExitUsage, Err: `Error: unknown command "modul" for "kymactl"; did you mean kymactl module?`},
 		},
 		"UnknownHelpBelow": {
-			reason: "So is help about an unknown command of a group.",
+			reason: "Help about an unknown command of a group is wrong usage.",
 			args:   []string{"help", "module", "nonsense"},
 			want:   want{Code: command.ExitUsage, Err: `Error: unknown command "nonsense" for "kymactl module"`},
 		},

@@ -25,7 +25,7 @@ func TestLikeCommand(t *testing.T) {
 		"OtherTool": {reason: "Names of other tools are known.", typed: "get", want: []string{"kymactl status"}},
 		"Above":     {reason: "A command of the root is found from a group.", group: []string{"module"}, typed: "deploy", want: []string{"kymactl deploy"}},
 		"Below":     {reason: "A similar name in the group is found.", group: []string{"module"}, typed: "cretae", want: []string{"kymactl module create"}},
-		"Nothing":   {reason: "Not every text is similar to a command.", typed: "nonsense"},
+		"Nothing":   {reason: "Text that is not similar to any command causes no suggestion.", typed: "nonsense"},
 		"Empty":     {reason: "An empty text has no suggestions.", typed: ""},
 	}
 	for name, tc := range cases {

@@ -19,9 +19,9 @@ const (
 	// tries bounds how often a signature that another client has overwritten is written again.
 	tries = 20
 
-	// minSettle and maxSettle bound the wait before a written signature is checked.
-	minSettle = 50 * time.Millisecond
-	maxSettle = 5 * time.Second
+	// minWait and maxWait bound the wait before a written signature is checked.
+	minWait = 50 * time.Millisecond
+	maxWait = 5 * time.Second
 )
 
 // Tag returns the tag of the signatures of a manifest: sha256-….sig.
@@ -77,7 +77,7 @@ func sign(ctx context.Context, s store.Store, repository, digest string, signer 
 // waitTime returns the time to wait. It is random, so that two clients that begin at the same time do not overwrite each
 // other repeatedly.
 func waitTime(took time.Duration) time.Duration {
-	d := min(max(4*took, minSettle), maxSettle)
+	d := min(max(4*took, minWait), maxWait)
 	return d + rand.N(d) //nolint:gosec // No one gains from guessing it.
 }
 

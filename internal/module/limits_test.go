@@ -36,11 +36,11 @@ func TestCheckLimits(t *testing.T) {
 		"None":       {reason: "Without limits, everything signed is allowed.", p: inline},
 		"Minimum":    {reason: "The minimum itself is allowed.", v: atLeast(sample, "1.4.0"), p: inline},
 		"Below":      {reason: "An old version is refused.", v: atLeast(sample, "1.4.1"), p: inline, want: "component " + sample + " has version 1.4.0, but verification.minimumVersions of the ProviderConfig requires at least 1.4.1"},
-		"BelowNamed": {reason: "So is that of a component in a registry.", v: atLeast(sample, "v2"), p: named, want: "requires at least v2"},
+		"BelowNamed": {reason: "The version of a component in a registry is too low.", v: atLeast(sample, "v2"), p: named, want: "requires at least v2"},
 		"Other":      {reason: "A minimum is for its component.", v: atLeast("example.org/module/other", "9.0.0"), p: inline},
 		"NoVersion":  {reason: "A minimum that cannot be compared refuses.", v: atLeast(sample, "latest"), p: inline, want: "cannot compare the version"},
 		"Denied":     {reason: "Content that is denied is refused.", v: denied("chart"), p: inline, want: `install "chart": digest ` + sum(chart) + " is denied by spec.verification.deniedDigests"},
-		"Component":  {reason: "So is a component.", v: denied("manifest"), p: named, want: "spec.forProvider.component: digest"},
+		"Component":  {reason: "A denied digest of a component is rejected.", v: denied("manifest"), p: named, want: "spec.forProvider.component: digest"},
 		"Allowed":    {reason: "Other digests are allowed.", v: denied("x"), p: inline},
 	}
 	for name, tc := range cases {

@@ -18,7 +18,7 @@ func TestNameOf(t *testing.T) {
 		want     string
 	}{
 		"Spec": {
-			reason: "The name in the spec comes first.",
+			reason: "The name in the spec takes precedence.",
 			template: func(t *testing.T) *v1alpha1.ModuleTemplate {
 				t.Helper()
 				m := inlineTemplate(describe(t, sample, "1.0.0", nil))
@@ -28,7 +28,7 @@ func TestNameOf(t *testing.T) {
 			want: "mine",
 		},
 		"Label": {
-			reason: "Then comes the label.",
+			reason: "Without a name in the spec, the label is used.",
 			template: func(t *testing.T) *v1alpha1.ModuleTemplate {
 				t.Helper()
 				m := inlineTemplate(describe(t, sample, "1.0.0", nil))
@@ -38,7 +38,7 @@ func TestNameOf(t *testing.T) {
 			want: "label",
 		},
 		"Descriptor": {
-			reason: "Then the component in the descriptor, also where another name was resolved before.",
+			reason: "Without a label, the component in the descriptor is used, even if another name was resolved before.",
 			template: func(t *testing.T) *v1alpha1.ModuleTemplate {
 				t.Helper()
 				m := inlineTemplate(describe(t, sample, "1.0.0", nil))
@@ -48,21 +48,21 @@ func TestNameOf(t *testing.T) {
 			want: "sample",
 		},
 		"Component": {
-			reason: "Or the one in the registry.",
+			reason: "Without a descriptor, the component in the registry is used.",
 			template: func(*testing.T) *v1alpha1.ModuleTemplate {
 				return componentTemplate("example.org/module/other", "1.0.0")
 			},
 			want: "other",
 		},
 		"Status": {
-			reason: "Otherwise it is what was resolved before.",
+			reason: "Otherwise, the name that was resolved before is used.",
 			template: func(*testing.T) *v1alpha1.ModuleTemplate {
 				return &v1alpha1.ModuleTemplate{Status: v1alpha1.ModuleTemplateStatus{ModuleName: "before"}}
 			},
 			want: "before",
 		},
 		"None": {
-			reason:   "There may be none.",
+			reason:   "A template may not have a name.",
 			template: func(*testing.T) *v1alpha1.ModuleTemplate { return &v1alpha1.ModuleTemplate{} },
 		},
 	}
@@ -81,12 +81,12 @@ func TestInstallName(t *testing.T) {
 		reference, resource string
 		want                string
 	}{
-		"Plain":      {reason: "A name that fits stays.", resource: "sample-operator", want: "sample-operator"},
+		"Plain":      {reason: "A name that is short enough does not change.", resource: "sample-operator", want: "sample-operator"},
 		"Reference":  {reason: "A referenced component is named.", reference: "low", resource: "chart", want: "low-chart"},
 		"Characters": {reason: "Characters that do not fit become dashes.", resource: "a_b+c.d", want: "a-b-c-d"},
 		"Ends":       {reason: "There is no dash at the ends.", resource: "ab_", want: "ab"},
 		"Longest":    {reason: "As long as possible is not too long.", resource: strings.Repeat("a", 53), want: strings.Repeat("a", 53)},
-		"Long":       {reason: "What is too long ends in a hash.", resource: strings.Repeat("a", 54), want: strings.Repeat("a", 44) + "-" + sum([]byte(strings.Repeat("a", 54)))[7:15]},
+		"Long":       {reason: "A name that is too long ends in a hash.", resource: strings.Repeat("a", 54), want: strings.Repeat("a", 44) + "-" + sum([]byte(strings.Repeat("a", 54)))[7:15]},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -109,8 +109,8 @@ func TestCompareVersions(t *testing.T) {
 		"Relaxed":    {reason: "A v means nothing, nor do zeros that are left out.", a: "v1.2", b: "1.2.0"},
 		"PreRelease": {reason: "A pre-release is lower than its release.", a: "1.0.0", b: "1.0.0-rc.1", want: 1},
 		"Build":      {reason: "Build metadata does not count.", a: "1.0.0+b1", b: "1.0.0+b2"},
-		"First":      {reason: "What is not a version is named.", a: "latest", b: "1.0.0", err: `malformed version "latest": must be a semantic version such as 1.2.3`},
-		"Second":     {reason: "Either of them.", a: "1.0.0", b: "1.2.3.4", err: `malformed version "1.2.3.4": must be a semantic version such as 1.2.3`},
+		"First":      {reason: "The error names the first invalid version.", a: "latest", b: "1.0.0", err: `malformed version "latest": must be a semantic version such as 1.2.3`},
+		"Second":     {reason: "The error names the second invalid version.", a: "1.0.0", b: "1.2.3.4", err: `malformed version "1.2.3.4": must be a semantic version such as 1.2.3`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

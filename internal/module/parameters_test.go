@@ -42,7 +42,7 @@ func TestParameters(t *testing.T) {
 		err    string
 	}{
 		"Whole": {
-			reason: "Each resource goes where it belongs: crds into crds, not into config.",
+			reason: "Each resource is assigned to its field: crds to crds, not to config.",
 			spec:   v1alpha1.ModuleTemplateSpec{Readiness: []v1alpha1.ReadinessRule{{CEL: "true"}}},
 			status: v1alpha1.ModuleTemplateStatus{Version: "1.0.0", Resources: resources, Data: raw(`{"kind":"K","metadata":{"name":"mine"}}`)},
 			module: v1alpha1.Module{Name: "m", CustomResourcePolicy: v1alpha1.CustomResourcePolicyIgnore, Values: raw(`{"a":1}`)},
@@ -58,7 +58,7 @@ func TestParameters(t *testing.T) {
 			},
 		},
 		"Data": {
-			reason: "Data of the spec comes before that of the component, and gets a name where it has none.",
+			reason: "Data in the spec takes precedence over the component, and gets a name if it has none.",
 			spec:   v1alpha1.ModuleTemplateSpec{Data: raw(`{"kind":"K"}`)},
 			status: v1alpha1.ModuleTemplateStatus{Data: raw(`{"kind":"Other"}`)},
 			module: v1alpha1.Module{Name: "m"},
@@ -78,7 +78,7 @@ func TestParameters(t *testing.T) {
 			},
 		},
 		"Policies": {
-			reason: "What the module says of drift, rollback, adoption and values is that of its Manifest, with the defaults of the API.",
+			reason: "The Manifest gets drift, rollback, adoption and values of the module, with the defaults of the API.",
 			status: v1alpha1.ModuleTemplateStatus{Resources: resources[:2]},
 			module: v1alpha1.Module{
 				Name: "m", Drift: v1alpha1.DriftPolicyIgnore, Mode: v1alpha1.ModePlan, ImmutableFields: v1alpha1.ImmutableFieldsPolicyRecreate,
@@ -99,7 +99,7 @@ func TestParameters(t *testing.T) {
 			},
 		},
 		"Values": {
-			reason: "Values of one install come after those of the module; numbers are not rounded, null stays, and lists are replaced.",
+			reason: "Values of an install override those of the module; numbers are not rounded, null stays, and lists are replaced.",
 			status: v1alpha1.ModuleTemplateStatus{Resources: []v1alpha1.ModuleResource{chart("op", "1"), chart("db", "2")}},
 			module: v1alpha1.Module{
 				Name: "m", Values: raw(`{"a":{"b":1,"c":2},"list":[1,2]}`), ValuesFrom: []v1alpha1.ValuesReference{{Kind: "ConfigMap", Name: "all", Key: "k"}},
@@ -126,7 +126,7 @@ func TestParameters(t *testing.T) {
 			},
 		},
 		"OnlyInstall": {
-			reason: "Values of one install need none of the module, and stay as they are written.",
+			reason: "Values of an install do not require values of the module, and are not changed.",
 			status: v1alpha1.ModuleTemplateStatus{Resources: []v1alpha1.ModuleResource{chart("op", "1")}},
 			module: v1alpha1.Module{Name: "m", Installs: []v1alpha1.ModuleInstall{{Name: "op", Values: raw(`{"b": 1, "a": 2}`)}}},
 			want: v1alpha1.ManifestParameters{
@@ -136,35 +136,35 @@ func TestParameters(t *testing.T) {
 			},
 		},
 		"UnknownInstall": {
-			reason: "The error lists the names that the module has.",
+			reason: "The error lists the names of the installs of the module.",
 			status: v1alpha1.ModuleTemplateStatus{Resources: resources},
 			module: v1alpha1.Module{Name: "m", Installs: []v1alpha1.ModuleInstall{{Name: "operator"}}},
 			err:    `the module has no install "operator": correct installs["operator"]; the module has "op", "raw-manifest"`,
 		},
 		"NoInstall": {
-			reason: "A module can have no installs at all.",
+			reason: "A module may have no installs.",
 			status: v1alpha1.ModuleTemplateStatus{Resources: resources[2:], Data: raw(`{"kind":"K"}`)},
 			module: v1alpha1.Module{Name: "m", Installs: []v1alpha1.ModuleInstall{{Name: "operator"}}},
 			err:    `the module has no install "operator": correct installs["operator"]; the module has no installs`,
 		},
 		"NoChart": {
-			reason: "Only charts have values.",
+			reason: "Only charts can have values.",
 			status: v1alpha1.ModuleTemplateStatus{Resources: resources},
 			module: v1alpha1.Module{Name: "m", Installs: []v1alpha1.ModuleInstall{{Name: "raw-manifest", Values: raw(`{}`)}}},
 			err:    `install "raw-manifest" is not a chart and has no values: remove installs["raw-manifest"]`,
 		},
 		"NullData": {
-			reason: "So is null.",
+			reason: "Null is not a valid custom resource.",
 			spec:   v1alpha1.ModuleTemplateSpec{Data: raw(`null`)},
 			err:    "spec.data of ModuleTemplate t: must be an object",
 		},
 		"Empty": {
-			reason: "A module that installs nothing is a mistake.",
+			reason: "A module that installs nothing is rejected.",
 			module: v1alpha1.Module{Name: "m"},
 			err:    "ModuleTemplate t contains nothing that can be installed",
 		},
 		"BadData": {
-			reason: "Data that is not an object is a mistake.",
+			reason: "Data that is not an object is rejected.",
 			spec:   v1alpha1.ModuleTemplateSpec{Data: raw(`[]`)},
 			err:    "spec.data of ModuleTemplate t: must be an object",
 		},

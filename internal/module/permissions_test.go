@@ -49,7 +49,7 @@ func TestPermissions(t *testing.T) {
 		want    []rbacv1.PolicyRule
 		err     error
 	}{
-		"Nothing": {reason: "No objects need no rights.", want: []rbacv1.PolicyRule{}},
+		"Nothing": {reason: "Without objects, no permissions are required.", want: []rbacv1.PolicyRule{}},
 		"Kinds": {
 			reason: "Resources of a group share a rule, however many objects there are and in whatever order.",
 			objects: []*unstructured.Unstructured{
@@ -63,7 +63,7 @@ func TestPermissions(t *testing.T) {
 			},
 		},
 		"Defined": {
-			reason:  "Objects of a kind that the module defines are only looked for, under the plural of the CRD.",
+			reason:  "A kind that the module defines uses the plural of its CRD.",
 			objects: []*unstructured.Unstructured{crd},
 			want:    []rbacv1.PolicyRule{crds, rule("farm.example.org", []string{"list"}, "geese")},
 		},
@@ -78,7 +78,7 @@ func TestPermissions(t *testing.T) {
 			want:    []rbacv1.PolicyRule{rule("monitoring.example.org", all, "policies")},
 		},
 		"RBAC": {
-			reason: "Roles may be escalated and bound by name only.",
+			reason: "The verbs escalate and bind are granted only for named roles.",
 			objects: []*unstructured.Unstructured{
 				object("rbac.authorization.k8s.io/v1", "ClusterRole", "b", nil), object("rbac.authorization.k8s.io/v1", "ClusterRole", "a", nil),
 				object("rbac.authorization.k8s.io/v1", "Role", "r", nil),
@@ -92,11 +92,11 @@ func TestPermissions(t *testing.T) {
 			},
 		},
 		"NoKind": {
-			reason:  "What has no kind cannot be installed.",
+			reason:  "An object must have a kind.",
 			objects: []*unstructured.Unstructured{object("v1", "", "a", nil)}, err: cmpopts.AnyError,
 		},
 		"NoRole": {
-			reason:  "No one knows what such a binding binds.",
+			reason:  "A binding must have a valid role reference.",
 			objects: []*unstructured.Unstructured{binding("RoleBinding", "x", "", "")}, err: cmpopts.AnyError,
 		},
 	}

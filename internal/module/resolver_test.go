@@ -109,7 +109,7 @@ func TestResolve(t *testing.T) {
 		want   want
 	}{
 		"Component": {
-			reason: "A component is fetched by its version, whose + has no place in a tag.",
+			reason: "A component is fetched by its version, whose + is not valid in a tag.",
 			args: args{template: func(t *testing.T, p *fakePuller) *v1alpha1.ModuleTemplate {
 				t.Helper()
 				chart := []byte("chart")
@@ -121,7 +121,7 @@ func TestResolve(t *testing.T) {
 			}},
 		},
 		"References": {
-			reason: "What is referenced comes first, under the name of the reference.",
+			reason: "Referenced components come first, with the name of the reference.",
 			args: args{template: func(t *testing.T, p *fakePuller) *v1alpha1.ModuleTemplate {
 				t.Helper()
 				a, b := []byte("a"), []byte("b")
@@ -138,7 +138,7 @@ func TestResolve(t *testing.T) {
 			}},
 		},
 		"Uses": {
-			reason: "Each resource is mapped by its name, or its type. The original took crds for config.",
+			reason: "Each resource is mapped by its name or type, and crds is not mistaken for config.",
 			args: one(
 				local("config", "yaml", []byte("1")), local("crds", "yaml", []byte("2")), local("raw-manifest", "yaml", []byte("3")),
 				local("chart_one", "helmChart", []byte("4")), local("moduletemplate", "plainText", []byte("5")),
@@ -158,7 +158,7 @@ func TestResolve(t *testing.T) {
 			}},
 		},
 		"Archive": {
-			reason: "A default custom resource may lie in an archive, and needs no name.",
+			reason: "A default custom resource can be in an archive, and does not require a name.",
 			args:   defaultCR(func(t *testing.T) []byte { t.Helper(); return pack(t, "cr.yaml", "---\n# comment\n---\n"+cr) }),
 			want: want{
 				module: "sample", version: "1.0.0",
@@ -167,7 +167,7 @@ func TestResolve(t *testing.T) {
 			},
 		},
 		"Plain": {
-			reason: "A default custom resource may be a bare file.",
+			reason: "A default custom resource can be a plain file.",
 			args:   defaultCR(func(*testing.T) []byte { return []byte(cr) }),
 			want: want{
 				module: "sample", version: "1.0.0",
@@ -176,7 +176,7 @@ func TestResolve(t *testing.T) {
 			},
 		},
 		"TwoObjects": {
-			reason: "There is one default custom resource.",
+			reason: "A module can have only one default custom resource.",
 			args:   defaultCR(func(*testing.T) []byte { return []byte(cr + "---\n" + cr) }),
 			want: want{
 				invalid: true,
@@ -184,14 +184,14 @@ func TestResolve(t *testing.T) {
 			},
 		},
 		"Bomb": {
-			reason: "A default custom resource must not become gigabytes.",
+			reason: "The size of an unpacked default custom resource is limited.",
 			args: defaultCR(func(*testing.T) []byte {
 				return []byte("a: &a " + strings.Repeat("x", 10000) + "\nb: [" + strings.Repeat("*a, ", 1000) + "*a]\n")
 			}),
 			want: want{invalid: true, err: "resource default-cr: YAML is larger than 262144 bytes when its aliases are expanded"},
 		},
 		"ExcludedData": {
-			reason: "What no signature covers could be anything, under a valid signature.",
+			reason: "A resource that the signature does not cover is rejected.",
 			args: args{template: func(t *testing.T, _ *fakePuller) *v1alpha1.ModuleTemplate {
 				t.Helper()
 				return inlineTemplate(describe(t, sample, "1.0.0", []fields{excluded(local("default-cr", "yaml", []byte(cr)))}))
@@ -199,7 +199,7 @@ func TestResolve(t *testing.T) {
 			want: want{invalid: true, err: "resource default-cr: its digest is excluded from signatures, or is not a SHA-256 digest, so the signature does not protect its content"},
 		},
 		"OtherHashOfData": {
-			reason: "Nor does a hash that content is not fetched by.",
+			reason: "A hash of another form does not cover the content.",
 			args: args{template: func(t *testing.T, _ *fakePuller) *v1alpha1.ModuleTemplate {
 				t.Helper()
 				r := local("default-cr", "yaml", []byte(cr))
@@ -209,7 +209,7 @@ func TestResolve(t *testing.T) {
 			want: want{invalid: true, err: "resource default-cr: its digest is excluded from signatures, or is not a SHA-256 digest"},
 		},
 		"DataOfExcludedComponent": {
-			reason: "Nothing of a component is covered if the reference to it is excluded.",
+			reason: "A component is not covered by the signature if its reference is excluded.",
 			args: args{template: func(t *testing.T, p *fakePuller) *v1alpha1.ModuleTemplate {
 				t.Helper()
 				lower := describe(t, "example.org/module/lower", "2.0.0", []fields{local("default-cr", "yaml", []byte(cr))})
@@ -219,7 +219,7 @@ func TestResolve(t *testing.T) {
 			want: want{invalid: true, err: "resource default-cr: the reference to component example.org/module/lower is excluded from signatures"},
 		},
 		"OwnData": {
-			reason: "The custom resource of the template comes before it.",
+			reason: "The custom resource of the template takes precedence.",
 			args: args{template: func(t *testing.T, _ *fakePuller) *v1alpha1.ModuleTemplate {
 				t.Helper()
 				out := inlineTemplate(describe(t, sample, "1.0.0", []fields{excluded(local("default-cr", "yaml", []byte(cr)))}))
@@ -231,7 +231,7 @@ func TestResolve(t *testing.T) {
 			}},
 		},
 		"TooMany": {
-			reason: "The status has room for so many resources.",
+			reason: "The status can contain only a limited number of resources.",
 			args: args{template: func(t *testing.T, _ *fakePuller) *v1alpha1.ModuleTemplate {
 				t.Helper()
 				var all []fields
@@ -243,17 +243,17 @@ func TestResolve(t *testing.T) {
 			want: want{invalid: true, err: "component example.org/module/sample and the components that it references have more than 256 resources"},
 		},
 		"TwoFiles": {
-			reason: "There is one default custom resource.",
+			reason: "A module can have only one default custom resource.",
 			args:   defaultCR(func(t *testing.T) []byte { t.Helper(); return pack(t, "a.yaml", cr, "b.yaml", cr) }),
 			want:   want{invalid: true, err: "resource default-cr: expected one file with the default custom resource, found 2 files"},
 		},
 		"NoKind": {
-			reason: "What is not an object of Kubernetes is an error.",
+			reason: "A default custom resource must be a Kubernetes object.",
 			args:   defaultCR(func(*testing.T) []byte { return []byte("apiVersion: v1\nmetadata: {name: x}\n") }),
 			want:   want{invalid: true, err: "resource default-cr: the object has no kind"},
 		},
 		"Down": {
-			reason: "A registry that is down is not a fault of the template.",
+			reason: "If the registry is unavailable, the template is not invalid.",
 			args: args{template: func(_ *testing.T, p *fakePuller) *v1alpha1.ModuleTemplate {
 				p.down = true
 				return componentTemplate(sample, "1.0.0")
@@ -261,7 +261,7 @@ func TestResolve(t *testing.T) {
 			want: want{err: `spec.component: cannot fetch component "example.org/module/sample" "1.0.0": the registry is down`},
 		},
 		"OtherComponent": {
-			reason: "A component of another name is not taken.",
+			reason: "A component with another name is rejected.",
 			args: args{template: func(t *testing.T, p *fakePuller) *v1alpha1.ModuleTemplate {
 				t.Helper()
 				p.push(t, describe(t, sample, "1.0.0", nil))
@@ -273,21 +273,21 @@ func TestResolve(t *testing.T) {
 			want: want{invalid: true, err: `spec.component: cannot fetch component "example.org/module/other" "1.0.0": repository `},
 		},
 		"NoVersion": {
-			reason: "A version that is none is an error that names the field.",
+			reason: "The error for an invalid version names the field.",
 			args: args{template: func(*testing.T, *fakePuller) *v1alpha1.ModuleTemplate {
 				return componentTemplate(sample, "latest")
 			}},
 			want: want{invalid: true, err: `spec.component.version: malformed version "latest": must be a semantic version such as 1.2.3`},
 		},
 		"NoDescriptor": {
-			reason: "What is not a descriptor is an error that names the field.",
+			reason: "The error for an invalid descriptor names the field.",
 			args: args{template: func(*testing.T, *fakePuller) *v1alpha1.ModuleTemplate {
 				return &v1alpha1.ModuleTemplate{Spec: v1alpha1.ModuleTemplateSpec{Descriptor: &runtime.RawExtension{Raw: []byte(`{"meta":{}}`)}}}
 			}},
 			want: want{invalid: true, err: "spec.descriptor: cannot read component descriptor: meta.schemaVersion"},
 		},
 		"ModuleName": {
-			reason: "A name that no Kyma can ask for is an error.",
+			reason: "A name that a Kyma cannot specify is an error.",
 			args: args{template: func(t *testing.T, _ *fakePuller) *v1alpha1.ModuleTemplate {
 				t.Helper()
 				return inlineTemplate(describe(t, "example.org/module/sample_one", "1.0.0", nil))
@@ -295,12 +295,12 @@ func TestResolve(t *testing.T) {
 			want: want{invalid: true, err: `"sample_one", from the name of the component, is not a valid module name: set spec.moduleName`},
 		},
 		"Strange": {
-			reason: "A resource that means nothing is an error with its name and type.",
+			reason: "The error for an unsupported resource contains its name and type.",
 			args:   one(local("strange", "blob", []byte("1"))),
 			want:   want{invalid: true, err: `component example.org/module/sample: resource strange: unsupported type "blob"`},
 		},
 		"Collision": {
-			reason: "Two installs cannot have one name.",
+			reason: "Two installs cannot have the same name.",
 			args:   one(local("a_b", "helm-chart", []byte("1")), local("a-b", "helm-chart", []byte("2"))),
 			want: want{
 				invalid: true,
@@ -308,7 +308,7 @@ func TestResolve(t *testing.T) {
 			},
 		},
 		"TwoConfigs": {
-			reason: "A module has one config in all.",
+			reason: "A module can have only one config, including its references.",
 			args: args{template: func(t *testing.T, p *fakePuller) *v1alpha1.ModuleTemplate {
 				t.Helper()
 				b := []byte("configs: []")

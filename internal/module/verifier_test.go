@@ -89,7 +89,7 @@ func TestVerify(t *testing.T) {
 			keys: []ocm.Key{key},
 		},
 		"OtherVersion": {
-			reason: "The component must be of the version that is named.",
+			reason: "The component must have the specified version.",
 			p: v1alpha1.ManifestParameters{
 				Component: &v1alpha1.ComponentDigest{
 					Component: v1alpha1.Component{Repository: component.Repository, Name: sample, Version: "2.0.0"}, Digest: digest,
@@ -99,21 +99,21 @@ func TestVerify(t *testing.T) {
 			want: `spec.forProvider.component: component example.org/module/sample has version "1.0.0" instead of the requested version "2.0.0"`,
 		},
 		"OtherKey":  {reason: "Another key is not good enough.", p: inline(good, install("chart", chart)), keys: []ocm.Key{other}, want: "signature"},
-		"Unsigned":  {reason: "A signature is needed.", p: inline(plain, install("chart", chart)), keys: []ocm.Key{key}, want: "signature"},
+		"Unsigned":  {reason: "A signature is required.", p: inline(plain, install("chart", chart)), keys: []ocm.Key{key}, want: "signature"},
 		"Swapped":   {reason: "A source that is not signed is named.", p: inline(good, install("chart", []byte("x"))), keys: []ocm.Key{key}, want: `install "chart": signature "module-signature" does not cover sha256:`},
 		"CRDs":      {reason: "CRDs must be signed.", p: v1alpha1.ManifestParameters{Descriptor: &runtime.RawExtension{Raw: good.JSON()}, CRDs: layer([]byte("x"))}, keys: []ocm.Key{key}, want: "crds: signature"},
 		"Config":    {reason: "The config must be signed.", p: v1alpha1.ManifestParameters{Descriptor: &runtime.RawExtension{Raw: good.JSON()}, Config: layer([]byte("x"))}, keys: []ocm.Key{key}, want: "config: signature"},
-		"Chart":     {reason: "A version can move.", p: inline(good, v1alpha1.Install{Name: "c", Source: v1alpha1.Source{Type: v1alpha1.SourceTypeHelmChart}}), keys: []ocm.Key{key}, want: `install "c": a chart that is specified by version cannot be verified`},
+		"Chart":     {reason: "A version can refer to changed content.", p: inline(good, v1alpha1.Install{Name: "c", Source: v1alpha1.Source{Type: v1alpha1.SourceTypeHelmChart}}), keys: []ocm.Key{key}, want: `install "c": a chart that is specified by version cannot be verified`},
 		"InlineRaw": {reason: "YAML in the spec has no signature.", p: inline(good, v1alpha1.Install{Name: "r", Source: v1alpha1.Source{Type: v1alpha1.SourceTypeRaw, Inline: "a: b"}}), keys: []ocm.Key{key}, want: `install "r": content without a digest cannot be verified`},
 		"InlineAndRef": {
-			reason: "YAML in the spec would be installed, whatever else is said.",
+			reason: "Plain YAML in the spec is not signed, so it is rejected.",
 			p: inline(good, v1alpha1.Install{Name: "r", Source: v1alpha1.Source{
 				Type: v1alpha1.SourceTypeRaw, Inline: "a: b", Repo: "r.example.org/a", Name: "b", Ref: sum(chart),
 			}}),
 			keys: []ocm.Key{key}, want: `install "r": content without a digest cannot be verified`,
 		},
 		"Nothing":   {reason: "Without a descriptor there is no signature.", keys: []ocm.Key{key}, want: "spec.forProvider has neither descriptor nor component"},
-		"Malformed": {reason: "What cannot be read cannot be trusted.", p: v1alpha1.ManifestParameters{Descriptor: &runtime.RawExtension{Raw: []byte("{}")}}, keys: []ocm.Key{key}, want: "spec.forProvider.descriptor: "},
+		"Malformed": {reason: "A descriptor that cannot be read is not trusted.", p: v1alpha1.ManifestParameters{Descriptor: &runtime.RawExtension{Raw: []byte("{}")}}, keys: []ocm.Key{key}, want: "spec.forProvider.descriptor: "},
 		"Down":      {reason: "A registry that is down says nothing about signatures.", p: inline(root), keys: []ocm.Key{key}, down: true, want: "the registry is down", failed: true},
 	}
 	for name, tc := range cases {
@@ -154,9 +154,9 @@ func TestVerifyRemembered(t *testing.T) {
 		ok      bool
 		asks    bool
 	}{
-		{reason: "What cannot be fetched is not remembered.", content: chart, keys: []ocm.Key{key}, asks: true},
+		{reason: "A failure to fetch content is not cached.", content: chart, keys: []ocm.Key{key}, asks: true},
 		{
-			reason:  "A referenced component that is another one is refused, and that is not remembered.",
+			reason:  "A referenced component that differs is rejected, and the result is not cached.",
 			before:  func() { p.push(t, describe(t, "example.org/module/lower", "2.0.0", nil)) },
 			content: chart, keys: []ocm.Key{key}, asks: true,
 		},

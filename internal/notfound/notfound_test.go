@@ -130,7 +130,7 @@ func TestServed(t *testing.T) {
 			reason: "The core group has a list of versions.", gvk: schema.GroupVersionKind{Version: "v2", Kind: "Secret"},
 			paths: map[string]string{"/api": `{"kind":"APIVersions","versions":["v1"]}`},
 		},
-		"Unsettled": {
+		"Inconsistent": {
 			reason: "The documents contradict each other.", gvk: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, paths: map[string]string{"/apis": groups},
 			err: "the cluster lists API version apps/v1, but returns 404 Not Found for it",
 		},

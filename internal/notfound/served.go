@@ -48,7 +48,7 @@ func Path(gv schema.GroupVersion) string {
 }
 
 // Resources returns the resources of a group version from its discovery document, or none if the cluster does not serve
-// it. The error is an *Error if another server responds with 404, and an *UnsettledError if the cluster contradicts
+// it. The error is an *Error if another server responds with 404, and an *InconsistentDiscoveryError if the cluster contradicts
 // itself.
 func Resources(ctx context.Context, get GetFunc, gv schema.GroupVersion) ([]metav1.APIResource, error) {
 	data, err := get(ctx, Path(gv))
@@ -57,7 +57,7 @@ func Resources(ctx context.Context, get GetFunc, gv schema.GroupVersion) ([]meta
 		if err != nil || !served {
 			return nil, err
 		}
-		return nil, &UnsettledError{GroupVersion: gv}
+		return nil, &InconsistentDiscoveryError{GroupVersion: gv}
 	}
 	if err != nil {
 		return nil, err
@@ -88,14 +88,14 @@ func find(ctx context.Context, get GetFunc, gvk schema.GroupVersionKind, accept 
 	}), err
 }
 
-// An UnsettledError reports a group version that the list of API groups contains, but for which the cluster responds with
+// An InconsistentDiscoveryError reports a group version that the list of API groups contains, but for which the cluster responds with
 // 404. This happens for a moment when a CRD is created or deleted.
-type UnsettledError struct {
+type InconsistentDiscoveryError struct {
 	GroupVersion schema.GroupVersion
 }
 
 // Error returns one line that names the group version.
-func (e *UnsettledError) Error() string {
+func (e *InconsistentDiscoveryError) Error() string {
 	return "the cluster lists API version " + e.GroupVersion.String() + ", but returns 404 Not Found for it"
 }
 

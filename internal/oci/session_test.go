@@ -71,23 +71,23 @@ func TestSessionErrors(t *testing.T) {
 		after     time.Duration
 		want      string
 	}{
-		"401": {reason: "What to do is said.", code: 401, want: "401 Unauthorized): log in with a tool that writes the Docker configuration, such as docker login, or use --username and --password-stdin", answer: func(w http.ResponseWriter) { w.WriteHeader(http.StatusUnauthorized) }},
-		"403": {reason: "What the registry says is told.", code: 403, want: "DENIED: no", answer: func(w http.ResponseWriter) {
+		"401": {reason: "The error tells users how to log in.", code: 401, want: "401 Unauthorized): log in with a tool that writes the Docker configuration, such as docker login, or use --username and --password-stdin", answer: func(w http.ResponseWriter) { w.WriteHeader(http.StatusUnauthorized) }},
+		"403": {reason: "The error contains the message of the registry.", code: 403, want: "DENIED: no", answer: func(w http.ResponseWriter) {
 			w.WriteHeader(http.StatusForbidden)
 			fmt.Fprint(w, `{"errors":[{"code":"DENIED","message":"no"}]}`)
 		}},
-		"404": {reason: "Not found.", code: 404, want: "does not have the requested content", answer: func(w http.ResponseWriter) { w.WriteHeader(http.StatusNotFound) }},
+		"404": {reason: "The registry does not have the content.", code: 404, want: "does not have the requested content", answer: func(w http.ResponseWriter) { w.WriteHeader(http.StatusNotFound) }},
 		"429": {reason: "A registry may say how long to wait.", code: 429, transient: true, after: 7 * time.Second, want: "429 Too Many Requests", answer: func(w http.ResponseWriter) {
 			w.Header().Set("Retry-After", "7")
 			w.WriteHeader(http.StatusTooManyRequests)
 		}},
-		"503":   {reason: "That may pass.", code: 503, transient: true, want: "503 Service Unavailable", answer: func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) }},
-		"Cut":   {reason: "A connection that breaks.", transient: true, want: "was interrupted", answer: func(http.ResponseWriter) { panic(http.ErrAbortHandler) }},
-		"Odd":   {reason: "An answer no one waits for.", code: 302, want: "302 Found", answer: func(w http.ResponseWriter) { w.WriteHeader(http.StatusFound) }},
+		"503":   {reason: "Status 503 is transient.", code: 503, transient: true, want: "503 Service Unavailable", answer: func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) }},
+		"Cut":   {reason: "An interrupted connection is transient.", transient: true, want: "was interrupted", answer: func(http.ResponseWriter) { panic(http.ErrAbortHandler) }},
+		"Odd":   {reason: "An unexpected status is an error.", code: 302, want: "302 Found", answer: func(w http.ResponseWriter) { w.WriteHeader(http.StatusFound) }},
 		"Else":  {reason: "Redirects to internal addresses are not followed.", want: "internal address", answer: elsewhere("https://169.254.169.254/")},
-		"Zone":  {reason: "Nor with a zone.", want: "internal address", answer: elsewhere("https://[fe80::1%25eth0]/")},
-		"Local": {reason: "Nor by the name of this machine.", want: "internal address", answer: elsewhere("https://LOCALHOST.:2375/")},
-		"Below": {reason: "Nor by a name below that.", want: "internal address", answer: elsewhere("https://x.localhost/")},
+		"Zone":  {reason: "Redirects to a link-local address with a zone are not followed.", want: "internal address", answer: elsewhere("https://[fe80::1%25eth0]/")},
+		"Local": {reason: "Redirects to localhost are not followed.", want: "internal address", answer: elsewhere("https://LOCALHOST.:2375/")},
+		"Below": {reason: "Redirects to a subdomain of localhost are not followed.", want: "internal address", answer: elsewhere("https://x.localhost/")},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -178,9 +178,9 @@ func TestSessionTLS(t *testing.T) {
 		all    oci.Registry
 		err    string
 	}{
-		"Unknown":  {reason: "Certificates are checked.", err: "unknown authority: use --ca-file"},
+		"Unknown":  {reason: "Certificates are verified.", err: "unknown authority: use --ca-file"},
 		"CA":       {reason: "Others can be trusted.", all: oci.Registry{CABundle: s.CA()}},
-		"Insecure": {reason: "Or no certificate is checked, if the configuration says so.", all: oci.Registry{SkipTLSVerify: true}},
+		"Insecure": {reason: "The configuration can disable the verification of certificates.", all: oci.Registry{SkipTLSVerify: true}},
 		"Plain":    {reason: "Plain HTTP is plain.", all: oci.Registry{PlainHTTP: true}, err: "requires TLS: omit --plain-http"},
 	}
 	for name, tc := range cases {
@@ -211,11 +211,11 @@ func TestSessionAmbient(t *testing.T) {
 		err     string
 	}{
 		"Config":  {reason: "The docker configuration is used.", config: `{"auths":{"HOST":{"username":"ann","password":"s3cr3t"}}}`, regs: oci.Registries{{Host: "*", Ambient: true}}},
-		"Helper":  {reason: "And its credential helpers.", config: `{"credsStore":"ours"}`, helper: `echo '{"Username":"ann","Secret":"s3cr3t"}'`, regs: oci.Registries{{Host: "*", Ambient: true}}},
-		"Not":     {reason: "But only where that is said.", config: `{"auths":{"HOST":{"username":"ann","password":"s3cr3t"}}}`, regs: oci.Registries{{Host: "*"}}, err: "401"},
-		"Given":   {reason: "What is given comes first.", config: `{"credsStore":"absent"}`, regs: oci.Registries{{Host: "*", Ambient: true, Username: user, Password: password}}},
-		"Missing": {reason: "A missing helper is named.", config: `{"credsStore":"absent"}`, regs: oci.Registries{{Host: "*", Ambient: true}}, err: "cannot run credential helper docker-credential-absent"},
-		"Failing": {reason: "What a helper says is not told.", config: `{"credsStore":"ours"}`, helper: "echo s3cr3t; exit 1", regs: oci.Registries{{Host: "*", Ambient: true}}, err: "the credential helper in the Docker configuration failed"},
+		"Helper":  {reason: "The credential helpers of the docker configuration are used.", config: `{"credsStore":"ours"}`, helper: `echo '{"Username":"ann","Secret":"s3cr3t"}'`, regs: oci.Registries{{Host: "*", Ambient: true}}},
+		"Not":     {reason: "The docker configuration is used only for registries that allow it.", config: `{"auths":{"HOST":{"username":"ann","password":"s3cr3t"}}}`, regs: oci.Registries{{Host: "*"}}, err: "401"},
+		"Given":   {reason: "Explicit credentials take precedence.", config: `{"credsStore":"absent"}`, regs: oci.Registries{{Host: "*", Ambient: true, Username: user, Password: password}}},
+		"Missing": {reason: "The error names a missing helper.", config: `{"credsStore":"absent"}`, regs: oci.Registries{{Host: "*", Ambient: true}}, err: "cannot run credential helper docker-credential-absent"},
+		"Failing": {reason: "The output of a helper is not shown.", config: `{"credsStore":"ours"}`, helper: "echo s3cr3t; exit 1", regs: oci.Registries{{Host: "*", Ambient: true}}, err: "the credential helper in the Docker configuration failed"},
 		"Broken":  {reason: "A broken configuration is an error.", config: `{`, regs: oci.Registries{{Host: "*", Ambient: true}}, err: "cannot read the Docker configuration"},
 		"Slow":    {reason: "A helper may wait for someone.", config: `{"credsStore":"ours"}`, helper: `while [ -e "$DOCKER_CONFIG" ]; do sleep 0.1; done`, timeout: 100 * time.Millisecond, regs: oci.Registries{{Host: "*", Ambient: true}}, err: "context deadline exceeded"},
 	}

@@ -36,8 +36,8 @@ func TestParseKey(t *testing.T) {
 		data   []byte
 		err    string
 	}{
-		"PKIX":        {reason: "What openssl rsa -pubout writes.", name: "a", data: pkix},
-		"PKCS1":       {reason: "What openssl rsa -RSAPublicKey_out writes.", name: "a", data: block("RSA PUBLIC KEY", x509.MarshalPKCS1PublicKey(&k.PublicKey))},
+		"PKIX":        {reason: "The output of openssl rsa -pubout is accepted.", name: "a", data: pkix},
+		"PKCS1":       {reason: "The output of openssl rsa -RSAPublicKey_out is accepted.", name: "a", data: block("RSA PUBLIC KEY", x509.MarshalPKCS1PublicKey(&k.PublicKey))},
 		"Certificate": {reason: "Only the key of a certificate counts.", name: "a", data: block("CERTIFICATE", der)},
 		"Blanks":      {reason: "Secrets end with a line break.", name: "a", data: slices.Concat([]byte("\n"), pkix, []byte("\n \n"))},
 		"NoName":      {reason: "A key is for signatures of a name.", data: pkix, err: "the signature name is empty"},

@@ -70,10 +70,10 @@ func TestNormalisedMore(t *testing.T) {
 		err    string
 	}{
 		"None":          {reason: "Without access there is no digest.", data: res(`"access":{"type":"None"}`), want: head + `{"extraIdentity":null},` + tail},
-		"Excluded":      {reason: "What is excluded says so.", data: res(`"access":{"type":"x"},"digest":{"hashAlgorithm":"NO-DIGEST","normalisationAlgorithm":"EXCLUDE-FROM-SIGNATURE","value":"NO-DIGEST"}`), want: head + `{"digest":[{"hashAlgorithm":"NO-DIGEST"},{"normalisationAlgorithm":"EXCLUDE-FROM-SIGNATURE"},{"value":"NO-DIGEST"}]},{"extraIdentity":null},` + tail},
+		"Excluded":      {reason: "A resource that is excluded is marked in its digest.", data: res(`"access":{"type":"x"},"digest":{"hashAlgorithm":"NO-DIGEST","normalisationAlgorithm":"EXCLUDE-FROM-SIGNATURE","value":"NO-DIGEST"}`), want: head + `{"digest":[{"hashAlgorithm":"NO-DIGEST"},{"normalisationAlgorithm":"EXCLUDE-FROM-SIGNATURE"},{"value":"NO-DIGEST"}]},{"extraIdentity":null},` + tail},
 		"ExtraIdentity": {reason: "Its keys are sorted.", data: res(`"access":{"type":"None"},"extraIdentity":{"os":"linux","arch":"arm"}`), want: head + `{"extraIdentity":[{"arch":"arm"},{"os":"linux"}]},` + tail},
 		"NoDigest":      {reason: "All must be signed.", data: res(`"access":{"type":"x"}`), err: `cannot normalise component example.org/module/a:1.2.3: resource "ab" has no digest`},
-		"NoneDigest":    {reason: "What is not there has no digest.", data: res(`"access":{"type":"None"},"digest":{"hashAlgorithm":"sha256","normalisationAlgorithm":"x","value":"y"}`), err: `resource "ab" must not have a digest, because the type of its access is None`},
+		"NoneDigest":    {reason: "A resource without content has no digest.", data: res(`"access":{"type":"None"},"digest":{"hashAlgorithm":"sha256","normalisationAlgorithm":"x","value":"y"}`), err: `resource "ab" must not have a digest, because the type of its access is None`},
 		"Reference":     {reason: "References must be signed as well.", data: with(`,"componentReferences":[{"name":"ab","componentName":"b.org/b","version":"1"}]`), err: `reference "ab" has no digest`},
 	}
 	for name, tc := range cases {

@@ -52,14 +52,14 @@ func TestSign(t *testing.T) {
 		err    string
 	}{
 		"Good":      {reason: "All has a digest.", d: d, name: "a", signer: ours()},
-		"Excluded":  {reason: "What is excluded needs none.", d: change(func(t tree) { res(t, 0)["digest"] = excluded() }), name: "a", signer: ours()},
-		"None":      {reason: "What is not there neither.", d: change(func(t tree) { res(t, 0)["access"] = tree{"type": "None"}; delete(res(t, 0), "digest") }), name: "a", signer: ours()},
+		"Excluded":  {reason: "An excluded resource does not need a digest.", d: change(func(t tree) { res(t, 0)["digest"] = excluded() }), name: "a", signer: ours()},
+		"None":      {reason: "A resource without content does not need a digest.", d: change(func(t tree) { res(t, 0)["access"] = tree{"type": "None"}; delete(res(t, 0), "digest") }), name: "a", signer: ours()},
 		"Unknown":   {reason: "Other fields are kept.", d: change(func(t tree) { t["x-unknown"] = tree{"a": "<b>"} }), name: "a", signer: ours()},
-		"Second":    {reason: "Several may sign.", d: signed(t, d, "b", theirs()), name: "a", signer: ours()},
+		"Second":    {reason: "A component can have several signatures.", d: signed(t, d, "b", theirs()), name: "a", signer: ours()},
 		"Again":     {reason: "Readers refuse two signatures of a name.", d: signed(t, d, "a", theirs()), name: "a", signer: ours(), err: `the component already has a signature named "a"`},
 		"NoName":    {reason: "A signature has a name.", d: d, signer: ours(), err: "the signature name is empty"},
 		"NoDigest":  {reason: "All must be signed.", d: change(func(t tree) { delete(res(t, 0), "digest") }), name: "a", signer: ours(), err: `cannot sign component kyma-project.io/module/root:1.0.0: resource "root": digest is missing`},
-		"Reference": {reason: "References too.", d: component(t, rootName, nil, []any{reference("child", childName, "")}), name: "a", signer: ours(), err: `reference "child" has no digest`},
+		"Reference": {reason: "References must have digests, too.", d: component(t, rootName, nil, []any{reference("child", childName, "")}), name: "a", signer: ours(), err: `reference "child" has no digest`},
 		"BadDigest": {reason: "Nothing is signed that Verify refuses.", d: change(func(t tree) { digestIn(res(t, 0))["value"] = "x" }), name: "a", signer: ours(), err: "must be a SHA-256 in lowercase hexadecimal digits"},
 		"OtherBlob": {reason: "The signed digest must be the blob's.", d: change(func(t tree) { accessIn(res(t, 0))["digest"] = digestOfBlob(nil) }), name: "a", signer: ours(), err: "access refers to blob"},
 		"Short":     {reason: "Short keys are weak.", d: d, name: "a", signer: newKey(1024), err: "the RSA key has 1024 bits"},

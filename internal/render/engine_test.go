@@ -77,7 +77,7 @@ func TestEngineLikeHelm(t *testing.T) {
 			files:  app.with(tree{"templates/a.yaml": `a{{ .Values.x }}b{{ .Values.m.x }}{{ tpl "{{ .Values.y }}<no value>" . }}{{ tpl "<no value>" . }}c`, "values.yaml": "m: {}"}),
 		},
 		"TPL": {
-			reason: "Text of tpl sees templates, and defines for itself only.",
+			reason: "tpl can use existing templates, and defines its own only for itself.",
 			files: app.with(tree{
 				"templates/_a.tpl": `{{ define "x" }}x{{ .n }}{{ end }}`,
 				"templates/a.yaml": `{{ tpl .Values.t (dict "n" 1 "s" "{{ tpl .u . }}" "u" "{{ define \"only\" }}{{ end }}") }}`,
@@ -85,7 +85,7 @@ func TestEngineLikeHelm(t *testing.T) {
 			}),
 		},
 		"TPLDefineLost": {
-			reason: "What text of tpl defines is not seen outside.",
+			reason: "Templates that tpl defines are not visible outside.",
 			files:  app.with(tree{"templates/a.yaml": `{{ tpl "{{ define \"z\" }}z{{ end }}" . }}{{ include "z" . }}`}),
 			fails:  true,
 		},
@@ -102,13 +102,13 @@ func TestEngineLikeHelm(t *testing.T) {
 			}),
 		},
 		"Control": {
-			reason: "Loops, with break and continue, variables and else branches.",
+			reason: "Loops support break, continue, variables and else branches.",
 			files: app.with(tree{"templates/a.yaml": `{{ $s := 0 }}{{ range $i, $v := until 9 }}{{ if eq $v 2 }}{{ continue }}{{ end }}{{ if eq $v 5 }}{{ break }}{{ end }}{{ $s = add $s $v }}{{ end }}{{ $s }}
 {{- range $k, $v := .Values.m }} {{ $k }}={{ $v }}{{ else }}none{{ end }}{{ range .Values.none }}{{ else }} none{{ end }}
 {{- with .Values.m }}{{ with .b }}{{ . }}{{ end }}{{ else with .x }}{{ else }}{{ end }}{{ block "blk" . }} block{{ end }}{{ range 3 }}.{{ end }}`, "values.yaml": "m: {b: 2, a: 1}"}),
 		},
 		"Functions": {
-			reason: "Conversions, and functions that are bounded here.",
+			reason: "Conversions and functions with limits return the same results.",
 			files: app.with(tree{
 				"templates/a.yaml": `{{ toYaml .Values }}|{{ toYamlPretty .Values }}|{{ toJson .Values }}|{{ toToml .Values }}|{{ fromYaml "a: [1" }}|{{ fromYamlArray "- 1\n- a" }}|{{ fromYamlArray "{" }}
 {{ fromJson "{\"a\":1}" }}|{{ fromJson "{" }}|{{ fromJsonArray "[1,{}]" }}|{{ fromJsonArray "{" }}|{{ fromToml "a = 1" }}|{{ fromToml "=" }}|{{ toYaml .Capabilities.KubeVersion }}
@@ -153,7 +153,7 @@ func TestEndless(t *testing.T) {
 		want   string
 	}{
 		"Include": {
-			reason: "A template that includes itself.",
+			reason: "A template must not include itself without end.",
 			files:  app.with(tree{"templates/a.yaml": `{{ define "a" }}{{ include "a" . }}{{ end }}{{ include "a" . }}`}),
 			want:   `chart "app": templates/a.yaml:1: templates call each other recursively too many times`,
 		},
@@ -164,14 +164,14 @@ func TestEndless(t *testing.T) {
 			want:   `chart "app": templates/a.yaml:1: templates call each other recursively too many times`,
 		},
 		"Mixed": {
-			reason: "All ways in turn, deep in constructs.",
+			reason: "All kinds of recursion are limited together.",
 			files: app.with(tree{"templates/a.yaml": `{{ define "a" }}{{ tpl .Values.x . }}{{ end }}{{ define "b" }}` + strings.Repeat("{{ if true }}", 100) +
 				`{{ include "a" . | quote | quote }}` + strings.Repeat("{{ end }}", 100) + `{{ end }}{{ include "a" . }}`}),
 			values: map[string]any{"x": `{{ template "b" . }}`},
 			want:   `chart "app": templates/a.yaml:1: templates call each other recursively too many times`,
 		},
 		"Panic": {
-			reason: "A function that panics.",
+			reason: "A function that panics causes an error.",
 			files:  app.with(tree{"templates/a.yaml": "{{ randInt 5 5 }}"}),
 			want:   `chart "app": templates/a.yaml:1: <randInt 5 5>: invalid argument to Intn`,
 		},

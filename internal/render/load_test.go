@@ -37,17 +37,17 @@ func TestLoad(t *testing.T) {
 		want   want
 	}{
 		"Root": {
-			reason: "Kyma's layers have Chart.yaml at the root.",
+			reason: "Layers of Kyma modules have Chart.yaml at the root.",
 			files:  app,
 			want:   want{Name: "app", Version: "1.2.3", AppVersion: "v9"},
 		},
 		"OneDown": {
-			reason: "Helm's archives have one directory; what is beside it does not belong to the chart.",
+			reason: "Archives of Helm have one directory; other files do not belong to the chart.",
 			files:  app.below("whatever").with(tree{"._whatever": "x", "README": "x"}),
 			want:   want{Name: "app", Version: "1.2.3", AppVersion: "v9"},
 		},
 		"RootWins": {
-			reason: "A directory with a chart in it beside Chart.yaml is only a directory.",
+			reason: "If Chart.yaml is at the root, a directory with another chart is an ordinary directory.",
 			files:  app.with(child.below("other")),
 			want:   want{Name: "app", Version: "1.2.3", AppVersion: "v9"},
 		},
@@ -57,7 +57,7 @@ func TestLoad(t *testing.T) {
 			want:   want{Err: "not a chart: no Chart.yaml found in the root directory of the archive or in a directory below it"},
 		},
 		"TwoCharts": {
-			reason: "Which of two charts is meant cannot be guessed.",
+			reason: "An archive with two charts is ambiguous.",
 			files:  app.below("a").with(child.below("b")),
 			want:   want{Err: "not a chart: more than one directory in the archive contains a Chart.yaml"},
 		},
@@ -67,17 +67,17 @@ func TestLoad(t *testing.T) {
 			want:   want{Err: `chart "": validation: chart.metadata.name is required`},
 		},
 		"Malformed": {
-			reason: "Metadata that is not YAML is one line.",
+			reason: "The error for invalid YAML in the metadata is a single line.",
 			files:  tree{"x/Chart.yaml": "a: b: c"},
 			want:   want{Err: `chart "": cannot load Chart.yaml: error converting YAML to JSON: yaml: mapping values are not allowed in this context`},
 		},
 		"Library": {
-			reason: "A library has nothing to install.",
+			reason: "A library chart cannot be installed.",
 			files:  tree{"Chart.yaml": chartYAML("lib", "type: library")},
 			want:   want{Err: `chart "lib": library charts are not installable`},
 		},
 		"MissingDependency": {
-			reason: "What is declared must be there, as for helm install.",
+			reason: "As in Helm, declared dependencies must exist.",
 			files:  needs,
 			want:   want{Err: `chart "app": dependencies declared in Chart.yaml are missing in charts/: child`},
 		},
@@ -92,7 +92,7 @@ func TestLoad(t *testing.T) {
 			want:   want{Name: "app", Version: "1.2.3"},
 		},
 		"DependencyLink": {
-			reason: "A link could name a file of this machine.",
+			reason: "Links are rejected, because they could refer to files outside of the chart.",
 			files:  needs.with(tree{"charts/child.tgz": link}),
 			want:   want{Err: `chart "app": dependency charts/child.tgz: "child/templates/x" is not a regular file`},
 		},
@@ -107,56 +107,56 @@ func TestLoad(t *testing.T) {
 			want:   want{Err: `chart "app": dependency charts/child.tgz: all files must be in a single top-level directory, but "child//etc/x" is not`},
 		},
 		"DependencyNotAnArchive": {
-			reason: "Garbage is named.",
+			reason: "The error names a file that is not a chart.",
 			files:  needs.with(tree{"charts/child.tgz": "garbage"}),
 			want:   want{Err: `chart "app": dependency charts/child.tgz: not a gzipped archive: unexpected EOF`},
 		},
 		"DependencyTooDeep": {
-			reason: "An archive can hold itself; unpacking it must end.",
+			reason: "Unpacking an archive that contains itself must end.",
 			files:  needs.with(tree{"charts/child.tgz": nested}),
 			want:   want{Err: "archives of dependencies are nested more than 8 levels deep"},
 		},
 		"DependencyBomb": {
-			reason: "The limits hold for what is packed in dependencies.",
+			reason: "The limits also apply to packed dependencies.",
 			files:  needs.with(tree{"charts/child.tgz": tree{"big": strings.Repeat("0", 1<<20)}.tgz(t, "child")}),
 			opts:   []LoadOption{WithLimits(Limits{Uncompressed: 1 << 19, Files: 10})},
 			want:   want{Err: "the unpacked chart is larger than the limit"},
 		},
 		"TooManyFiles": {
-			reason: "The limit of files holds.",
+			reason: "The number of files is limited.",
 			files:  app.with(tree{"c": "", "d": ""}),
 			opts:   []LoadOption{WithLimits(Limits{Uncompressed: 1 << 20, Files: 3})},
 			want:   want{Err: `chart "app": the chart has more than the limit of 3 files`},
 		},
 		"TooLarge": {
-			reason: "The limit of bytes holds.",
+			reason: "The number of bytes is limited.",
 			files:  app.with(tree{"c": strings.Repeat("0", 1<<10)}),
 			opts:   []LoadOption{WithLimits(Limits{Uncompressed: 1 << 10, Files: 30})},
 			want:   want{Err: `chart "app": the unpacked chart is larger than the limit of 1024 bytes`},
 		},
 		"LargeFile": {
-			reason: "Helm's limit of one file holds.",
+			reason: "Helm's limit for a single file applies.",
 			files:  app.with(tree{"c": strings.Repeat("0", input.MaxFile+1)}),
 			want:   want{Err: `chart "app": c is larger than 5242880 bytes`},
 		},
 		"Aliases": {
-			reason: "Aliases of dependencies that have aliases multiply.",
+			reason: "Nested aliases of dependencies are limited.",
 			files: aliases("app", "mid").with(aliases("mid", "low").below("charts/mid")).
 				with(tree{"Chart.yaml": chartYAML("low")}.below("charts/mid/charts/low")),
 			want: want{Err: `chart "app": the chart has more than 1000 dependencies, including aliases`},
 		},
 		"ValuesBomb": {
-			reason: "Aliases in values multiply texts.",
+			reason: "Aliases in values are limited.",
 			files:  app.with(tree{"values.yaml": "a: &a " + strings.Repeat("x", 10000) + "\nb: [" + strings.Repeat("*a, ", 1000) + "*a]\n"}),
 			want:   want{Err: `chart "app": values.yaml: YAML is larger than 5242880 bytes when its aliases are expanded`},
 		},
 		"MetadataBomb": {
-			reason: "So do they in Chart.yaml, which is checked first.",
+			reason: "Aliases in Chart.yaml, which is checked first, are limited.",
 			files:  tree{"Chart.yaml": "a: &a " + strings.Repeat("x", 10000) + "\nb: [" + strings.Repeat("*a, ", 1000) + "*a]\n" + chartYAML("app")},
 			want:   want{Err: `chart "": Chart.yaml: YAML is larger than 5242880 bytes when its aliases are expanded`},
 		},
 		"LongName": {
-			reason: "Paths decide how deep Helm's loader goes.",
+			reason: "The depth of paths is limited, because Helm's loader is recursive.",
 			files:  app.with(tree{strings.Repeat("charts/a/", 1000) + "Chart.yaml": ""}),
 			want:   want{Err: `chart "app": a file name is longer than 1024 bytes`},
 		},
@@ -220,14 +220,14 @@ func TestNeeds(t *testing.T) {
 		"Plain":       {reason: "Words are not fields.", text: `APIVersions: KubeVersion {{ .Values.xAPIVersions }}{{ .Values.KubeVersions }}{{ "x" }} Capabilities`},
 		"NoTemplate":  {reason: "Text without an action is not a template.", values: "x: .Capabilities.APIVersions"},
 		"Root":        {reason: "Of the root variable.", text: `{{ if $.Capabilities.APIVersions.Has "v1" }}{{ end }}`, want: want{APIVersions: true}},
-		"Chain":       {reason: "Of a chain.", text: `{{ if has "v1" (.Capabilities).APIVersions }}{{ end }}`, want: want{APIVersions: true, KubeVersion: true}},
-		"Index":       {reason: "As an argument.", text: "{{ (index . `Capabilities`).x }}{{ index $y \"APIVersions\" }}", want: want{APIVersions: true, KubeVersion: true}},
-		"KubeVersion": {reason: "The version.", text: `{{ semverCompare ">1" .Capabilities.KubeVersion.Version }}`, want: want{KubeVersion: true}},
-		"Variable":    {reason: "Of a variable.", text: `{{ $c.KubeVersion.Minor }}`, want: want{KubeVersion: true}},
+		"Chain":       {reason: "A field at the end of a chain is found.", text: `{{ if has "v1" (.Capabilities).APIVersions }}{{ end }}`, want: want{APIVersions: true, KubeVersion: true}},
+		"Index":       {reason: "A field name as an argument is found.", text: "{{ (index . `Capabilities`).x }}{{ index $y \"APIVersions\" }}", want: want{APIVersions: true, KubeVersion: true}},
+		"KubeVersion": {reason: "A use of the version is found.", text: `{{ semverCompare ">1" .Capabilities.KubeVersion.Version }}`, want: want{KubeVersion: true}},
+		"Variable":    {reason: "A field of a variable is found.", text: `{{ $c.KubeVersion.Minor }}`, want: want{KubeVersion: true}},
 		"All":         {reason: "All capabilities have a version.", text: `{{ with .Capabilities }}{{ end }}`, want: want{KubeVersion: true}},
 		"End":         {reason: "At the end of an action.", text: `{{.Capabilities}}`, want: want{KubeVersion: true}},
 		"Default":     {reason: "Default values may be executed by tpl.", values: "x: ['{{ .Capabilities.APIVersions }}']", want: want{APIVersions: true}},
-		"User":        {reason: "So may values of the install.", user: map[string]any{"x": map[string]any{"y": "{{ .Capabilities.KubeVersion }}"}}, want: want{KubeVersion: true}},
+		"User":        {reason: "Values of the install can use the capabilities.", user: map[string]any{"x": map[string]any{"y": "{{ .Capabilities.KubeVersion }}"}}, want: want{KubeVersion: true}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

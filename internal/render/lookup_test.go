@@ -57,27 +57,27 @@ func TestLookup(t *testing.T) {
 		want   want
 	}{
 		"Get": {
-			reason: "One object of a namespace; the kinds of a version are asked for once.",
+			reason: "An object in a namespace is returned, and the kinds of a version are requested once.",
 			text:   `{{ (lookup "v1" "Secret" "ns" "a").data.k }}{{ (lookup "v1" "Secret" "ns" "a").kind }}`,
 			want:   want{Out: "dg==Secret", Paths: []string{"/api/v1", "/api/v1/namespaces/ns/secrets/a", "/api/v1/namespaces/ns/secrets/a"}},
 		},
 		"List": {
-			reason: "All objects of a namespace, and of all.",
+			reason: "All objects of one namespace or of all namespaces are returned.",
 			text:   `{{ len (lookup "v1" "Secret" "ns" "").items }}{{ len (lookup "v1" "Secret" "" "").items }}`,
 			want:   want{Out: "20", Paths: []string{"/api/v1", "/api/v1/namespaces/ns/secrets", "/api/v1/secrets"}},
 		},
 		"ClusterScoped": {
-			reason: "A namespace does not matter to a kind that has none.",
+			reason: "For a cluster-scoped kind, the namespace is ignored.",
 			text:   `{{ (lookup "v1" "Namespace" "ignored" "ns").metadata.name }}`,
 			want:   want{Out: "ns", Paths: []string{"/api/v1", "/api/v1/namespaces/ns"}},
 		},
 		"NotFound": {
-			reason: "What is not there is empty.",
+			reason: "The result for a missing object is empty.",
 			text:   `{{ lookup "v1" "Secret" "ns" "none" }}`,
 			want:   want{Out: "map[]", Paths: []string{"/api/v1", "/api/v1/namespaces/ns/secrets/none"}},
 		},
 		"NoKind": {
-			reason: "Neither is a kind that its version does not have.",
+			reason: "The result for an unknown kind is empty.",
 			text:   `{{ lookup "v1" "Foo" "ns" "none" }}`,
 			want:   want{Out: "map[]", Paths: []string{"/api/v1"}},
 		},
@@ -90,7 +90,7 @@ func TestLookup(t *testing.T) {
 			},
 		},
 		"Forbidden": {
-			reason: "A refusal is an error.",
+			reason: "A forbidden request is an error.",
 			text:   `{{ lookup "v1" "Namespace" "" "forbidden" }}`,
 			want: want{
 				Err:   `chart "app": templates/a.yaml:1: <lookup "v1" "Namespace" "" "forbidden">: cannot look up Namespace in v1: no`,

@@ -40,7 +40,7 @@ func TestRenderValues(t *testing.T) {
 		want   map[string]string
 	}{
 		"Merge": {
-			reason: "Values of the install win, maps are merged, null removes a default.",
+			reason: "Values of the install take precedence, maps are merged, and null removes a default.",
 			files: tree{
 				"Chart.yaml":       chartYAML("app"),
 				"values.yaml":      "a: 1\nm: {a: 1, b: 2, c: {k: v}}\nl: [1, 2]\n",
@@ -63,27 +63,27 @@ func TestRenderValues(t *testing.T) {
 			want:   map[string]string{"child": `{"global":{"g":1,"h":"x"},"keep":"kept","own":"parent"}`},
 		},
 		"ConditionOff": {
-			reason: "A condition switches a dependency off.",
+			reason: "A condition disables a dependency.",
 			files: parent("- {name: child, version: 1.2.3, condition: 'no.such,child.enabled'}").with(child.below("charts/child")).
 				with(tree{"values.yaml": "child: {enabled: false}\n"}),
 			want: map[string]string{},
 		},
 		"ConditionOn": {
-			reason: "Values of the install decide a condition.",
+			reason: "Values of the install are used in a condition.",
 			files: parent("- {name: child, version: 1.2.3, condition: child.enabled}").with(child.below("charts/child")).
 				with(tree{"values.yaml": "child: {enabled: false}\n"}),
 			values: map[string]any{"child": map[string]any{"enabled": true}},
 			want:   map[string]string{"child": `{"global":{},"keep":"kept","own":"default"}`},
 		},
 		"Tags": {
-			reason: "A tag switches dependencies off, a condition wins over it.",
+			reason: "A tag disables dependencies, but a condition takes precedence.",
 			files: parent("- {name: child, version: 1.2.3, tags: [t]}\n- {name: child, alias: two, version: 1.2.3, tags: [t], condition: two.on}").
 				with(child.below("charts/child")),
 			values: map[string]any{"tags": map[string]any{"t": false}, "two": map[string]any{"on": true}},
 			want:   map[string]string{"two": `{"global":{},"keep":"kept","own":"default"}`},
 		},
 		"Alias": {
-			reason: "One dependency can be there twice.",
+			reason: "A chart can contain the same dependency twice.",
 			files: parent("- {name: child, alias: one, version: 1.2.3}\n- {name: child, alias: two, version: 1.2.3}").
 				with(tree{"charts/child-1.2.3.tgz": child.tgz(t, "child")}),
 			values: map[string]any{"two": map[string]any{"own": "set"}},
@@ -103,7 +103,7 @@ func TestRenderValues(t *testing.T) {
 			},
 		},
 		"Release": {
-			reason: "Templates see the release, the chart, the cluster and the files.",
+			reason: "Templates can use the release, the chart, the cluster and the files.",
 			files: tree{
 				"Chart.yaml": chartYAML("app", "appVersion: v9"),
 				"conf/a.txt": "one\ntwo\n",
@@ -194,32 +194,32 @@ func TestRenderErrors(t *testing.T) {
 		want   string
 	}{
 		"Parse": {
-			reason: "A template that does not parse.",
+			reason: "The error for an invalid template contains its line.",
 			files:  app.with(tree{"templates/a.yaml": "x: 1\ny: {{ .Values.a\n"}),
 			want:   `chart "app": templates/a.yaml:3: unclosed action started at app/templates/a.yaml:2`,
 		},
 		"UnknownFunction": {
-			reason: "A function that Helm does not have.",
+			reason: "A function that Helm does not have is an error.",
 			files:  app.with(tree{"templates/a.yaml": "\n\n{{ env \"HOME\" }}"}),
 			want:   `chart "app": templates/a.yaml:3: function "env" not defined`,
 		},
 		"Nil": {
-			reason: "A field of nothing shows the expression.",
+			reason: "The error for a field of a nil value contains the expression.",
 			files:  app.with(tree{"templates/a.yaml": "\nx: {{ .Values.a.b.c }}"}),
 			want:   `chart "app": templates/a.yaml:2: <.Values.a.b.c>: nil pointer evaluating interface {}.b`,
 		},
 		"Required": {
-			reason: "The message of required, without what is around it.",
+			reason: "The error contains only the message of the function required.",
 			files:  app.with(tree{"templates/a.yaml": "\nx: {{ required \"a is needed\" .Values.a }}"}),
 			want:   `chart "app": templates/a.yaml:2: a is needed`,
 		},
 		"Fail": {
-			reason: "A message of several lines becomes one.",
+			reason: "A message with several lines becomes a single line.",
 			files:  app.with(tree{"templates/a.yaml": "{{ fail \"\\n\\nPROBLEM:\\n  do this\" }}"}),
 			want:   `chart "app": templates/a.yaml:1: PROBLEM: do this`,
 		},
 		"Include": {
-			reason: "The place of the cause comes first, then the template that led there.",
+			reason: "The location of the cause comes first, followed by the calling template.",
 			files: app.with(tree{
 				"templates/_h.tpl":    "{{ define \"a\" }}\n{{ include \"b\" . }}{{ end }}{{ define \"b\" }}\n\n{{ fail \"no\" }}{{ end }}",
 				"templates/sub/a.yml": "\n\n\nx: {{ include \"a\" . }}",
@@ -227,7 +227,7 @@ func TestRenderErrors(t *testing.T) {
 			want: `chart "app": templates/_h.tpl:4: no (from templates/sub/a.yml:4)`,
 		},
 		"IncludeMissing": {
-			reason: "A template that is not there.",
+			reason: "A missing template is an error.",
 			files:  app.with(tree{"templates/a.yaml": "{{ include \"nope\" . }}"}),
 			want:   `chart "app": templates/a.yaml:1: template "nope" does not exist`,
 		},
@@ -242,22 +242,22 @@ func TestRenderErrors(t *testing.T) {
 			want:   `chart "app": templates/a.yaml:2: in text given to tpl: line 2: <.a.b>: nil pointer evaluating interface {}.b`,
 		},
 		"TPLParse": {
-			reason: "Text of values that does not parse is not shown, it may hold secrets.",
+			reason: "Invalid template text in values is not shown, because it can contain secrets.",
 			files:  app.with(tree{"values.yaml": "x: 'secret {{ if }}'", "templates/a.yaml": "\n{{ tpl .Values.x . }}"}),
 			want:   `chart "app": templates/a.yaml:2: in text given to tpl: line 1: missing value for if`,
 		},
 		"NotYAML": {
-			reason: "What a template prints must be YAML.",
+			reason: "The output of a template must be YAML.",
 			files:  app.with(tree{"templates/a.yaml": "a: b\n  c: d\n"}),
 			want:   `chart "app": templates/a.yaml: error converting YAML to JSON: yaml: line 2: mapping values are not allowed in this context`,
 		},
 		"NotAnObject": {
-			reason: "And an object; the document is counted within the manifest of one object.",
+			reason: "The output of a template must consist of objects.",
 			files:  app.with(tree{"templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n"}),
 			want:   `chart "app": templates/a.yaml: ConfigMap: metadata.name is missing or not a string`,
 		},
 		"CRDs": {
-			reason: "Files of crds/ are named, too.",
+			reason: "The error also names files in crds/.",
 			files:  app.with(tree{"crds/a.yaml": "kind: x\n"}),
 			want:   `chart "app": crds/a.yaml: apiVersion is missing or not a string`,
 		},
@@ -268,13 +268,13 @@ func TestRenderErrors(t *testing.T) {
 			want:   `chart "app": requires Kubernetes >=1.99.0, but the cluster runs v1.36.3`,
 		},
 		"BadKubeVersion": {
-			reason: "A version that cannot be read.",
+			reason: "The version of the cluster must be valid.",
 			files:  app,
 			opts:   Options{KubeVersion: "new"},
 			want:   `chart "app": cannot parse the Kubernetes version "new"`,
 		},
 		"ReleaseName": {
-			reason: "Helm's rule for names.",
+			reason: "The name of a release must be valid for Helm.",
 			files:  app,
 			opts:   Options{ReleaseName: "Not_A_Name"},
 			want:   `chart "app": release name "Not_A_Name": invalid release name, must match regex`,
@@ -286,7 +286,7 @@ func TestRenderErrors(t *testing.T) {
 			want:   `chart "app": values: type mismatch on child`,
 		},
 		"BrokenButOff": {
-			reason: "A dependency that is switched off may be broken.",
+			reason: "A disabled dependency may be invalid.",
 			files: tree{"Chart.yaml": chartYAML("app", "dependencies: [{name: child, version: 1.2.3, condition: on}]"), "values.yaml": "on: false"}.
 				with(tree{"Chart.yaml": chartYAML("child"), "templates/a.yaml": "{{", "values.schema.json": "{"}.below("charts/child")),
 		},

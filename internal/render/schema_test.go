@@ -32,37 +32,37 @@ func TestSchema(t *testing.T) {
 		want   string // without the chart
 	}{
 		"Valid": {
-			reason: "Values of the kinds that are asked for.",
+			reason: "Values of the required types are valid.",
 			schema: `{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"n":{"type":"integer"},"l":{"type":"array"}}}`,
 			values: map[string]any{"n": int64(3), "l": []any{}},
 		},
 		"Type": {
-			reason: "The field and both types are named.",
+			reason: "The error names the field and both types.",
 			schema: `{"properties":{"a":{"properties":{"replicas":{"type":"integer"}}}}}`,
 			values: map[string]any{"a": map[string]any{"replicas": "two"}},
 			want:   "values: a.replicas: got string, want integer",
 		},
 		"Several": {
-			reason: "All violations are in one line.",
+			reason: "All violations are reported in a single line.",
 			schema: `{"required":["must"],"additionalProperties":false,"properties":{"child":true,"must":true,"a":true}}`,
 			values: map[string]any{"b": 1},
 			want:   "values: missing property 'must'; additional properties 'b' not allowed",
 		},
 		"Order": {
-			reason: "Equal values make equal messages: each one would be written to a status.",
+			reason: "Equal values result in equal messages, because each different message would be written to a status.",
 			schema: `{"additionalProperties":false,"properties":{"child":true,"a":{"type":"null"},"b":{"type":"null"},"c":{"type":"null"},"d":{"type":"null"}}}`,
 			values: map[string]any{"d": 1, "c": 1, "b": 1, "a": 1, "w": 1, "x": 1, "y": 1, "z": 1},
 			want: "values: additional properties 'w', 'x', 'y', 'z' not allowed; a: got number, want null; b: got number, want null; " +
 				"c: got number, want null; d: got number, want null",
 		},
 		"Secret": {
-			reason: "A value is not shown.",
+			reason: "The error does not contain values.",
 			schema: `{"properties":{"password":{"pattern":"^[a-z]+$"}}}`,
 			values: map[string]any{"password": "Hunter2"},
 			want:   `values: password: does not match pattern "^[a-z]+$"`,
 		},
 		"Number": {
-			reason: "Nor is one that is a number.",
+			reason: "The error does not contain numbers.",
 			schema: `{"properties":{"a":{"minimum":3},"b":{"maximum":1.5},"c":{"exclusiveMinimum":3},"d":{"exclusiveMaximum":1},"e":{"multipleOf":2}}}`,
 			values: map[string]any{"a": 1, "b": 77, "c": 1, "d": 77, "e": 77},
 			want:   "values: a: must be at least 3; b: must be at most 1.5; c: must be more than 3; d: must be less than 1; e: must be a multiple of 2",
@@ -84,27 +84,27 @@ func TestSchema(t *testing.T) {
 			want:   "values: both /$ref and resolve to \"file:///values.schema.json#\" causing reference cycle",
 		},
 		"HTTP": {
-			reason: "Nothing is fetched.",
+			reason: "Remote schemas are not downloaded.",
 			schema: `{"properties":{"a":{"$ref":"` + srv.URL + `/x.json"}}}`,
 			want:   "values.schema.json: the schema refers to " + srv.URL + "/x.json, which is not fetched: include the referenced schema",
 		},
 		"MetaSchema": {
-			reason: "Not even to know what a schema is.",
+			reason: "Remote metaschemas are not downloaded.",
 			schema: `{"$schema":"` + srv.URL + `/schema"}`,
 			want:   "values.schema.json: the schema refers to " + srv.URL + "/schema, which is not fetched",
 		},
 		"Device": {
-			reason: "A device never ends (CVE-2025-55199).",
+			reason: "A schema must not refer to a device (CVE-2025-55199).",
 			schema: `{"$ref":"file:///dev/zero"}`,
 			want:   "values.schema.json: the schema refers to file:///dev/zero, which is not fetched",
 		},
 		"Relative": {
-			reason: "A relative path is a file as well.",
+			reason: "A schema must not refer to a relative path.",
 			schema: `{"$ref":"../` + file + `"}`,
 			want:   "values.schema.json: the schema refers to file:///",
 		},
 		"ID": {
-			reason: "Nor does an $id change where it is looked for.",
+			reason: "An $id does not allow references to files.",
 			schema: `{"$id":"` + srv.URL + `/","properties":{"a":{"$ref":"other.json"}}}`,
 			want:   "values.schema.json: the schema refers to " + srv.URL + "/other.json, which is not fetched",
 		},
@@ -114,12 +114,12 @@ func TestSchema(t *testing.T) {
 			values: map[string]any{"a": 1},
 		},
 		"Malformed": {
-			reason: "A schema that is not JSON, in a dependency.",
+			reason: "The schema of a dependency must be JSON.",
 			child:  `{"type":`,
 			want:   "child/values.schema.json: unexpected EOF",
 		},
 		"WrongKeyword": {
-			reason: "A schema that is not a schema.",
+			reason: "A schema must be valid.",
 			schema: `{"type":"no-such-type"}`,
 			want:   "values.schema.json: ",
 		},

@@ -240,18 +240,18 @@ func (f *fleet) cut(r *replica, yes bool) {
 
 // TestManager checks how shards move when replicas start, end and fail, and in each step that no two replicas can write for a shard.
 func TestManager(t *testing.T) {
-	const settled = 8 * time.Second
+	const convergence = 8 * time.Second
 	cases := map[string]struct {
 		reason string
 		count  int
 		play   func(f *fleet)
 		want   []int
 	}{
-		"One":   {reason: "A single replica takes all shards.", count: 5, play: func(f *fleet) { f.start(nil); f.run(settled) }, want: []int{5}},
+		"One":   {reason: "A single replica takes all shards.", count: 5, play: func(f *fleet) { f.start(nil); f.run(convergence) }, want: []int{5}},
 		"Three": {reason: "Shards are spread evenly.", count: 8, play: startThree, want: []int{2, 3, 3}},
 		"Joins": {
 			reason: "A new replica gets its share.", count: 8,
-			play: func(f *fleet) { f.start(nil); f.run(settled); f.start(nil); f.run(settled) }, want: []int{4, 4},
+			play: func(f *fleet) { f.start(nil); f.run(convergence); f.start(nil); f.run(convergence) }, want: []int{4, 4},
 		},
 		"Leaves": {
 			reason: "The shards of a replica that ends move at once.", count: 6,
@@ -273,7 +273,7 @@ func TestManager(t *testing.T) {
 				f.cut(f.replicas[1], true)
 				f.run(15 * time.Second)
 				f.cut(f.replicas[1], false)
-				f.run(2 * settled)
+				f.run(2 * convergence)
 			},
 			want: []int{2, 2, 2},
 		},
@@ -289,7 +289,7 @@ func TestManager(t *testing.T) {
 				for _, r := range f.replicas {
 					f.cut(r, false)
 				}
-				f.run(settled)
+				f.run(convergence)
 				if got := f.replicas[0].owner.Held(); !slices.Equal(got, held) {
 					f.t.Errorf("want shards %v as before, got %v", held, got)
 				}
@@ -304,11 +304,11 @@ func TestManager(t *testing.T) {
 			play: func(f *fleet) {
 				f.start(nil)
 				f.start(nil)
-				f.run(settled)
+				f.run(convergence)
 				f.leases.mu.Lock()
 				f.replicas[0].deaf = true
 				f.leases.mu.Unlock()
-				f.run(settled)
+				f.run(convergence)
 				if r := f.replicas[0]; len(r.lost) > 0 || len(r.gained) != 2 {
 					f.t.Errorf("want the shards that it had, got gained %v, lost %v", r.gained, r.lost)
 				}
@@ -317,7 +317,7 @@ func TestManager(t *testing.T) {
 		},
 		"Selected": {
 			reason: "A replica holds only the shards that it accepts.", count: 4,
-			play: func(f *fleet) { f.start(map[int]bool{0: true}); f.start(nil); f.run(settled) }, want: []int{1, 3},
+			play: func(f *fleet) { f.start(map[int]bool{0: true}); f.start(nil); f.run(convergence) }, want: []int{1, 3},
 		},
 	}
 	for name, tc := range cases {

@@ -131,7 +131,7 @@ func TestSources(t *testing.T) {
 		want   want
 	}{
 		"OCIRef": {
-			reason: "A chart by digest.", source: OCIRef("r.example.org/x", "y/z", zeros),
+			reason: "A chart can be specified by digest.", source: OCIRef("r.example.org/x", "y/z", zeros),
 			want: want{Address: at + "@" + zeros, Signed: zeros, Digest: "oci-ref " + zeros, Call: "ChartByDigest " + at + " " + zeros},
 		},
 		"NoRef": {
@@ -139,21 +139,21 @@ func TestSources(t *testing.T) {
 			want: want{Address: at + "@", Refused: "content without a digest cannot be verified", Digest: "oci-ref ", Call: "ChartByDigest " + at + " "},
 		},
 		"Registry": {
-			reason: "A chart in a registry, by version.", source: HelmChart("oci://r.example.org/c", "web", "1.2.3"),
+			reason: "A chart in a registry can be specified by version.", source: HelmChart("oci://r.example.org/c", "web", "1.2.3"),
 			want: want{
 				Address: "oci://r.example.org/c/web:1.2.3", Refused: "a chart that is specified by version cannot be verified",
 				Digest: "helm-chart oci://r.example.org/c web 1.2.3", Call: "Chart oci://r.example.org/c web 1.2.3",
 			},
 		},
 		"Repository": {
-			reason: "A chart in a chart repository, by version.", source: HelmChart("https://c.example.org/", "web", "1.x"),
+			reason: "A chart in a chart repository can be specified by version.", source: HelmChart("https://c.example.org/", "web", "1.x"),
 			want: want{
 				Address: "https://c.example.org/web:1.x", Refused: "a chart that is specified by version cannot be verified",
 				Digest: "helm-chart https://c.example.org/ web 1.x", Call: "RepoChart https://c.example.org/ web 1.x",
 			},
 		},
 		"Raw": {
-			reason: "Plain YAML in a layer.", source: Raw("r.example.org/x", "y/z", zeros),
+			reason: "Plain YAML can be in a layer.", source: Raw("r.example.org/x", "y/z", zeros),
 			want: want{Address: at + "@" + zeros, Signed: zeros, Digest: "raw " + zeros, Form: engine.FormPlain, Call: "Layer " + at + " " + zeros},
 		},
 		"Inline": {
@@ -164,7 +164,7 @@ func TestSources(t *testing.T) {
 			},
 		},
 		"Kustomize": {
-			reason: "A kustomization in a directory of a layer.", source: kustomization("overlay"),
+			reason: "A kustomization can be in a directory of a layer.", source: kustomization("overlay"),
 			want: want{
 				Address: at + "@" + zeros, Signed: zeros, Digest: "kustomize " + zeros, Form: engine.FormKustomize, Path: "overlay",
 				Call: "Layer " + at + " " + zeros,

@@ -284,7 +284,7 @@ func (p *Pool) connect(c Credentials) (*Cluster, error) {
 		Done:      cancel,
 		Monitored: true,
 		Slots:     p.slots,
-		Settled:   func(cluster *Cluster) { p.wakeConsumers(c.Digest, cluster) },
+		Recovered: func(cluster *Cluster) { p.wakeConsumers(c.Digest, cluster) },
 		Replaced:  func(cluster *Cluster) { p.replaced(c.Digest, cluster) },
 		Budget:    p.caches,
 	})

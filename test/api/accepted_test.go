@@ -31,13 +31,13 @@ func TestSources(t *testing.T) {
 		// refused is the only expected error, at the source unless field is set.
 		refused, field string
 	}{
-		"Layer":              {reason: "The smallest oci-ref.", source: `{type: oci-ref, repo: r, name: x, ref: "` + digest + `"}`},
-		"Registry":           {reason: "A tag.", source: `{type: helm-chart, url: "oci://r", chartName: c, version: v1}`},
-		"RegistryDigest":     {reason: "A digest.", source: `{type: helm-chart, url: "oci://r/p", chartName: c, version: "` + digest + `"}`},
-		"Repository":         {reason: "The latest.", source: `{type: helm-chart, url: "https://r", chartName: c}`},
-		"RepositoryRange":    {reason: "A range.", source: `{type: helm-chart, url: "http://r:80/p", chartName: c, version: ">= 1, < 2"}`},
+		"Layer":              {reason: "A digest is sufficient for an oci-ref.", source: `{type: oci-ref, repo: r, name: x, ref: "` + digest + `"}`},
+		"Registry":           {reason: "A chart in a registry can be specified by tag.", source: `{type: helm-chart, url: "oci://r", chartName: c, version: v1}`},
+		"RegistryDigest":     {reason: "A chart in a registry can be specified by digest.", source: `{type: helm-chart, url: "oci://r/p", chartName: c, version: "` + digest + `"}`},
+		"Repository":         {reason: "Without a version, the latest chart in a repository is used.", source: `{type: helm-chart, url: "https://r", chartName: c}`},
+		"RepositoryRange":    {reason: "The version of a chart in a repository can be a range.", source: `{type: helm-chart, url: "http://r:80/p", chartName: c, version: ">= 1, < 2"}`},
 		"Kustomization":      {reason: "The root of the layer.", source: `{type: kustomize, repo: r, name: x, ref: "` + digest + `"}`},
-		"RawInline":          {reason: "YAML in place.", source: `{type: raw, inline: "{}"}`},
+		"RawInline":          {reason: "Plain YAML can be inline.", source: `{type: raw, inline: "{}"}`},
 		"RawLayer":           {reason: "YAML in a layer.", source: `{type: raw, repo: r, name: x, ref: "` + digest + `"}`},
 		"LayerWithoutName":   {reason: "Each part is needed.", source: `{type: oci-ref, repo: r, ref: "` + digest + `"}`, refused: "repo, name and ref are required when type is oci-ref"},
 		"LayerWithoutRepo":   {reason: "Each part is needed.", source: `{type: oci-ref, name: x, ref: "` + digest + `"}`, refused: "repo, name and ref are required when type is oci-ref"},
@@ -53,7 +53,7 @@ func TestSources(t *testing.T) {
 		"Tag":                {reason: "A tag can move.", source: `{type: oci-ref, repo: r, name: x, ref: v1.0.0}`, refused: notDigest, field: ".ref"},
 		"UpperCaseDigest":    {reason: "Registries know one spelling.", source: `{type: oci-ref, repo: r, name: x, ref: "sha256:0123456789ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef"}`, refused: notDigest, field: ".ref"},
 		"ShortDigest":        {reason: "It names no blob.", source: `{type: oci-ref, repo: r, name: x, ref: "sha256:0123"}`, refused: notDigest, field: ".ref"},
-		"OtherScheme":        {reason: "No one speaks it.", source: `{type: helm-chart, url: "ftp://r", chartName: c}`, refused: "url must begin with oci://, https:// or http://, followed by a host", field: ".url"},
+		"OtherScheme":        {reason: "Other schemes are not supported.", source: `{type: helm-chart, url: "ftp://r", chartName: c}`, refused: "url must begin with oci://, https:// or http://, followed by a host", field: ".url"},
 		"NoHost":             {reason: "Three slashes are a file.", source: `{type: helm-chart, url: "https:///charts", chartName: c}`, refused: "url must begin with oci://, https:// or http://, followed by a host", field: ".url"},
 		"SpaceForHost":       {reason: "No host has one.", source: `{type: helm-chart, url: "https:// r", chartName: c}`, refused: "url must begin with oci://, https:// or http://, followed by a host", field: ".url"},
 		"HostS":              {reason: "\\s in a pattern is white space, not an s.", source: `{type: helm-chart, url: "https://sss", chartName: c}`},
@@ -80,20 +80,20 @@ func TestMinimalObjects(t *testing.T) {
 		object *unstructured.Unstructured
 	}{
 		"OnlyCRDs": {
-			reason: "A module may bring CRDs and nothing else.",
+			reason: "A module can consist of CRDs only.",
 			object: object(t, `{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: Manifest, metadata: {name: minimal},
 				spec: {forProvider: {crds: {type: oci-ref, repo: r, name: x, ref: "`+digest+`"}}}}`),
 		},
 		"OnlyResource": {
-			reason: "A custom resource of an operator that is there already.",
+			reason: "A module can consist of a custom resource of an existing operator.",
 			object: object(t, `{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: Manifest, metadata: {name: minimal},
 				spec: {forProvider: {resource: {apiVersion: v1, kind: X, metadata: {name: x}, any: 1}}}}`),
 		},
 		"Secret":           {reason: "The namespace is that of the config.", object: configWith(t, "ProviderConfig", `{credentials: {source: Secret, secretRef: {name: s, key: k}}}`)},
 		"InjectedIdentity": {reason: "It needs nothing else.", object: configWith(t, "ProviderConfig", `{credentials: {source: InjectedIdentity}}`)},
 		"None":             {reason: "It needs nothing else.", object: configWith(t, "ProviderConfig", `{credentials: {source: None}}`)},
-		"Environment":      {reason: "A variable.", object: configWith(t, "ProviderConfig", `{credentials: {source: Environment, env: {name: E}}}`)},
-		"Filesystem":       {reason: "A file.", object: configWith(t, "ProviderConfig", `{credentials: {source: Filesystem, fs: {path: /f}}}`)},
+		"Environment":      {reason: "Credentials can be in an environment variable.", object: configWith(t, "ProviderConfig", `{credentials: {source: Environment, env: {name: E}}}`)},
+		"Filesystem":       {reason: "Credentials can be in a file.", object: configWith(t, "ProviderConfig", `{credentials: {source: Filesystem, fs: {path: /f}}}`)},
 		"ClusterSecret":    {reason: "The namespace is named.", object: configWith(t, "ClusterProviderConfig", `{credentials: {source: Secret, `+secretRef+`}}`)},
 		"ClusterIdentity":  {reason: "It needs nothing else.", object: configWith(t, "ClusterProviderConfig", `{credentials: {source: InjectedIdentity}}`)},
 		"VerificationOff":  {reason: "Off needs no keys.", object: configWith(t, "ProviderConfig", `{credentials: {source: None}, verification: {mode: "Off"}}`)},
@@ -101,11 +101,11 @@ func TestMinimalObjects(t *testing.T) {
 		"RegistryOfLocal":  {reason: "A host without dots, with a port.", object: configWith(t, "ProviderConfig", `{credentials: {source: None}, registries: [{host: "localhost:5000", plainHTTP: true}]}`)},
 		"ClusterRegistry":  {reason: "No secret, no namespace.", object: configWith(t, "ClusterProviderConfig", `{credentials: {source: None}, registries: [{host: ghcr.io}]}`)},
 		"Kyma": {
-			reason: "No modules yet; everything else has a default.",
+			reason: "A Kyma without modules is valid, because all fields have defaults.",
 			object: object(t, `{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: Kyma, metadata: {name: minimal}, spec: {}}`),
 		},
 		"KymaOfTheSeed": {
-			reason: "A module by name, no channel.",
+			reason: "A module can be specified by name, without a channel.",
 			object: object(t, `{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: Kyma, metadata: {name: minimal},
 				spec: {forProvider: {modules: [{name: x}]}}}`),
 		},
@@ -115,12 +115,12 @@ func TestMinimalObjects(t *testing.T) {
 				spec: {channel: regular, descriptor: {}}}`),
 		},
 		"TemplateComponent": {
-			reason: "The rest has a default. A name of a host may have one letter, and a component may be in no directory.",
+			reason: "Other fields have defaults. A host name can have one letter, and a component name can have no directory.",
 			object: object(t, `{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: ModuleTemplate, metadata: {name: minimal},
 				spec: {channel: regular, component: {repository: r, name: a.io/x, version: v1}}}`),
 		},
 		"TemplateData": {
-			reason: "The original's samples have a default custom resource without metadata, and with fields of their own.",
+			reason: "In the samples of the original Kyma manager, the default custom resource has no metadata, and unknown fields.",
 			object: object(t, `{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: ModuleTemplate, metadata: {name: minimal},
 				spec: {channel: stable, descriptor: {}, data: {apiVersion: v1, kind: X, resource: xs}}}`),
 		},

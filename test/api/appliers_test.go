@@ -51,7 +51,7 @@ func TestAppliers(t *testing.T) {
 			want:    map[string]any{"spec.forProvider.installs[0].name": "b", "spec.forProvider.installs[1]": nil},
 		},
 		"InstallsOrdered": {
-			reason: "The order is that of the last apply.", kind: "Manifest",
+			reason: "The list has the order of the last apply.", kind: "Manifest",
 			applies: []apply{{manager: "one", forProvider: a}, {manager: "one", forProvider: both}},
 			want:    map[string]any{"spec.forProvider.installs[0].name": "b", "spec.forProvider.installs[1].name": "a"},
 		},
@@ -72,7 +72,7 @@ func TestAppliers(t *testing.T) {
 			want:    map[string]any{"spec.forProvider.modules[0].name": "a", "spec.forProvider.modules[1].name": "b"},
 		},
 		"ModuleDisabled": {
-			reason: "And disables only these.", kind: "Kyma",
+			reason: "Each manager disables only its own modules.", kind: "Kyma",
 			applies: []apply{
 				{manager: "one", forProvider: "modules: [{name: a}]"}, {manager: "two", forProvider: "modules: [{name: b}]"},
 				{manager: "one", forProvider: "channel: fast"},

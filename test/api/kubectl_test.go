@@ -141,41 +141,41 @@ func TestColumns(t *testing.T) {
 		want   []string // The first line, and the beginning of all further lines.
 	}{
 		"Manifests": {
-			reason: "What is shown of a module.", args: "get manifests.kyma.m.crossplane.io",
+			reason: "The default columns show the state of a module.", args: "get manifests.kyma.m.crossplane.io",
 			want: []string{"NAME READY SYNCED STATE VERSION AGE", "full False Error 1.0.0"},
 		},
 		"ManifestsWide": {
-			reason: "What is wrong is shown on demand.", args: "get manifests.kyma.m.crossplane.io -o wide",
+			reason: "The wide output also shows messages.", args: "get manifests.kyma.m.crossplane.io -o wide",
 			want: []string{"NAME READY SYNCED STATE VERSION AGE EXTERNAL-NAME MESSAGE", "full False Error 1.0.0"},
 		},
 		"Kymas": {
-			reason: "How many modules work, of how many.", args: "get kymas.kyma.m.crossplane.io",
+			reason: "The default columns show how many modules are ready.", args: "get kymas.kyma.m.crossplane.io",
 			want: []string{"NAME STATE CHANNEL MODULES READY AGE", "full Error fast 1/2 False"},
 		},
 		"KymasWide": {
-			reason: "What is wrong is shown on demand.", args: "get kymas.kyma.m.crossplane.io -o wide",
+			reason: "The wide output also shows messages.", args: "get kymas.kyma.m.crossplane.io -o wide",
 			want: []string{"NAME STATE CHANNEL MODULES READY SYNCED AGE MESSAGE", "full Error fast 1/2 False True"},
 		},
 		"Templates": {
-			reason: "The catalogue.", args: "get moduletemplates.kyma.m.crossplane.io",
+			reason: "The default columns show the available modules.", args: "get moduletemplates.kyma.m.crossplane.io",
 			want: []string{"NAME MODULE CHANNEL VERSION READY REASON AGE", "full sample fast 1.0.0 False SignatureInvalid"},
 		},
 		"TemplatesWide": {
-			reason: "What is seldom asked for.", args: "get moduletemplates.kyma.m.crossplane.io -o wide",
+			reason: "The wide output shows additional columns.", args: "get moduletemplates.kyma.m.crossplane.io -o wide",
 			want: []string{"NAME MODULE CHANNEL VERSION READY REASON AGE RESOLVED VERIFIED TARGET MESSAGE", "full sample fast 1.0.0 False SignatureInvalid"},
 		},
 		"Configs":        {reason: "Whether they work, and who uses them.", args: "get providerconfigs.kyma.m.crossplane.io", want: []string{configs, config}},
 		"ClusterConfigs": {reason: "Whether they work, and who uses them.", args: "get clusterproviderconfigs.kyma.m.crossplane.io", want: []string{configs, config}},
 		"ConfigsWide": {
-			reason: "Where they lead, and what is wrong.", args: "get kkpc -o wide",
+			reason: "The columns show the endpoint and the message.", args: "get kkpc -o wide",
 			want: []string{configs + " SOURCE ENDPOINT MESSAGE", config},
 		},
 		"Usages": {
-			reason: "Who uses what.", args: "get providerconfigusages.kyma.m.crossplane.io",
+			reason: "The columns show the user and the config.", args: "get providerconfigusages.kyma.m.crossplane.io",
 			want: []string{"NAME AGE CONFIG-NAME RESOURCE-KIND RESOURCE-NAME", "full"},
 		},
 		"Managed": {
-			reason: "crossplane's tools find all managed resources by this category.", args: "get managed -o name",
+			reason: "Tools of Crossplane find all managed resources with this category.", args: "get managed -o name",
 			want: []string{"kyma.kyma.m.crossplane.io/full", "manifest.kyma.m.crossplane.io/full"},
 		},
 	}

@@ -248,35 +248,35 @@ func TestUpdate(t *testing.T) {
 		moves bool
 	}{
 		"OtherName": {
-			reason: "What moved to another cluster would be orphaned in the old one.",
+			reason: "If the cluster could change, the objects would be orphaned in the old cluster.",
 			set:    fields{"spec.providerConfigRef.name": "cluster-b"}, moves: true,
 		},
 		"OtherKind": {
-			reason: "A ClusterProviderConfig of the same name is another cluster too.",
+			reason: "A ClusterProviderConfig with the same name is a different cluster.",
 			set:    fields{"spec.providerConfigRef.kind": "ClusterProviderConfig"}, moves: true,
 		},
 		"Removed": {
-			reason: "The default would be another cluster.",
+			reason: "The default config can be a different cluster.",
 			set:    fields{"spec.providerConfigRef": gone{}}, moves: true,
 		},
 		"NothingLeft": {
-			reason: "What is installed may change.",
+			reason: "The installs can change.",
 			set:    fields{installs: []any{}},
 		},
 		"NoModules": {
-			reason: "Modules may be disabled.",
+			reason: "Modules can be disabled.",
 			set:    fields{modules: []any{}},
 		},
 		"NewValues": {
-			reason: "Values may change.",
+			reason: "Values can change.",
 			set:    fields{installs + "[0].values": map[string]any{"other": true}},
 		},
 		"NewValuesOfModule": {
-			reason: "Values may change.",
+			reason: "Values can change.",
 			set:    fields{modules + "[0].values": map[string]any{"other": true}},
 		},
 		"NewChannel": {
-			reason: "A channel may be switched.",
+			reason: "The channel can change.",
 			set:    fields{modules + "[0].channel": "fast", "spec.forProvider.channel": "regular"},
 		},
 	}

@@ -87,7 +87,7 @@ func TestHasField(t *testing.T) {
 		"Key":            {reason: "A map has any key.", schema: s, path: "spec.map[a.b/c]", want: true},
 		"Unknown":        {reason: "An object without a schema.", schema: s, path: "spec.values.a.b", want: true},
 		"Name":           {reason: "Each object has a name.", schema: s, path: "metadata.name", want: true},
-		"Namespace":      {reason: "And a namespace.", schema: s, path: "metadata.namespace", want: true},
+		"Namespace":      {reason: "The schema has the namespace of the metadata.", schema: s, path: "metadata.namespace", want: true},
 		"Annotation":     {reason: "Each object can have any annotation.", schema: s, path: "metadata.annotations[kyma.m.crossplane.io/abandon]", want: true},
 		"Labels":         {reason: "All labels can be copied.", schema: s, path: "metadata.labels", want: true},
 		"NoMetadata":     {reason: "The metadata has no other fields.", schema: s, path: "metadata.annotation[kyma.m.crossplane.io/abandon]"},
@@ -95,7 +95,7 @@ func TestHasField(t *testing.T) {
 		"NoKey":          {reason: "A key must be valid.", schema: s, path: "metadata.annotations[a b]"},
 		"ServerMetadata": {reason: "The API server sets these fields.", schema: s, path: "metadata.generation"},
 		"UnknownKind":    {reason: "A kind without a CRD is not checked.", path: "spec.any", want: true},
-		"ItsMetadata":    {reason: "But its metadata is known.", path: "metadata.nam"},
+		"ItsMetadata":    {reason: "The metadata of an embedded resource is validated.", path: "metadata.nam"},
 		"Invalid":        {reason: "A path must be valid.", schema: s, path: "spec.list["},
 		"Empty":          {reason: "A patch without a path has no effect.", schema: s, path: ""},
 	}

@@ -62,8 +62,8 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: "system:auth
 		want         string
 	}{
 		"Allowed":        {reason: "The team may use the config that its role names.", groups: []string{"team-a"}, config: "shared-cluster", kind: "ClusterProviderConfig"},
-		"OtherConfig":    {reason: "No other one.", groups: []string{"team-a"}, config: "control-plane", kind: "ClusterProviderConfig", want: denied + " control-plane"},
-		"OtherTeam":      {reason: "No other team may.", groups: []string{"team-b"}, config: "shared-cluster", kind: "ClusterProviderConfig", want: denied + " shared-cluster"},
+		"OtherConfig":    {reason: "A team cannot use another ClusterProviderConfig.", groups: []string{"team-a"}, config: "control-plane", kind: "ClusterProviderConfig", want: denied + " control-plane"},
+		"OtherTeam":      {reason: "Another team cannot use the ClusterProviderConfig.", groups: []string{"team-b"}, config: "shared-cluster", kind: "ClusterProviderConfig", want: denied + " shared-cluster"},
 		"Default":        {reason: "A reference that is left out is the default one.", groups: []string{"team-b"}, want: denied + " default"},
 		"ProviderConfig": {reason: "A ProviderConfig is that of the namespace.", groups: []string{"team-b"}, config: "own", kind: "ProviderConfig"},
 		"Crossplane":     {reason: "Crossplane and the provider act for others.", groups: []string{"system:serviceaccounts:crossplane-system"}, config: "control-plane", kind: "ClusterProviderConfig"},

@@ -49,12 +49,12 @@ func TestTenantQuota(t *testing.T) {
 		reason, kind, spec string
 	}{
 		"manifests": {
-			reason: "A Manifest takes up a worker.", kind: "Manifest",
+			reason: "The number of Manifests can be limited, because each one requires a worker.", kind: "Manifest",
 			spec: "{forProvider: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}}}}",
 		},
 		"kymas": {reason: "A Kyma creates Manifests.", kind: "Kyma", spec: "{forProvider: {modules: []}}"},
 		"providerconfigs": {
-			reason: "A ProviderConfig is a connection.", kind: "ProviderConfig",
+			reason: "The number of ProviderConfigs can be limited, because each one requires a connection.", kind: "ProviderConfig",
 			spec: "{credentials: {source: Secret, secretRef: {name: x, key: kubeconfig}}}",
 		},
 	}

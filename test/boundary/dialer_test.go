@@ -120,19 +120,19 @@ func TestFindDialers(t *testing.T) {
 		source string
 		want   []string
 	}{
-		"Dialer":    {reason: "A dialer dials.", source: `import "net"; var d = net.Dialer{}`, want: []string{"net.Dialer"}},
+		"Dialer":    {reason: "A net.Dialer opens connections.", source: `import "net"; var d = net.Dialer{}`, want: []string{"net.Dialer"}},
 		"Renamed":   {reason: "Its name in the file does not count.", source: `import n "net"; var _, err = n.Dial("tcp", "x:1")`, want: []string{"net.Dial"}},
 		"Default":   {reason: "The default client has a dialer of its own.", source: `import "net/http"; var c = http.DefaultClient`, want: []string{"net/http.DefaultClient"}},
 		"Get":       {reason: "This uses the default client.", source: `import "net/http"; var _, err = http.Get("x")`, want: []string{"net/http.Get"}},
 		"Client":    {reason: "A client without a transport uses the default one.", source: `import "net/http"; var c = &http.Client{Timeout: 1}`, want: []string{"net/http.Client without Transport"}},
-		"Zero":      {reason: "So does this.", source: `import "net/http"; var c http.Client = http.Client{}`, want: []string{"net/http.Client without Transport"}},
+		"Zero":      {reason: "A client without a transport opens connections.", source: `import "net/http"; var c http.Client = http.Client{}`, want: []string{"net/http.Client without Transport"}},
 		"Transport": {reason: "A transport without a dialer makes one.", source: `import "net/http"; var c = &http.Transport{}`, want: []string{"net/http.Transport without DialContext"}},
 		"TLS":       {reason: "TLS can dial, too.", source: `import "crypto/tls"; var _, err = tls.Dial("tcp", "x:1", nil)`, want: []string{"crypto/tls.Dial"}},
-		"New":       {reason: "So does its zero value.", source: `import "net/http"; var c = new(http.Transport)`, want: []string{"net/http.Transport without DialContext"}},
-		"Declared":  {reason: "So does a declared client.", source: `import "net/http"; var c http.Client`, want: []string{"net/http.Client without Transport"}},
+		"New":       {reason: "A new transport opens connections.", source: `import "net/http"; var c = new(http.Transport)`, want: []string{"net/http.Transport without DialContext"}},
+		"Declared":  {reason: "A declared client opens connections.", source: `import "net/http"; var c http.Client`, want: []string{"net/http.Client without Transport"}},
 		"Pointer":   {reason: "A nil pointer does not.", source: `import "net/http"; var c *http.Client`},
 		"REST":      {reason: "A client of Kubernetes makes a transport.", source: `import "k8s.io/client-go/rest"; var c, err = rest.HTTPClientFor(x)`, want: []string{"k8s.io/client-go/rest.HTTPClientFor"}},
-		"Good":      {reason: "The guard dials.", source: `import "net/http"; var c = &http.Client{Transport: &http.Transport{DialContext: d.DialContext}}`},
+		"Good":      {reason: "A client that uses the guard is allowed.", source: `import "net/http"; var c = &http.Client{Transport: &http.Transport{DialContext: d.DialContext}}`},
 		"Listen":    {reason: "A server does not dial.", source: `import "net"; var _, err = net.Listen("tcp", ":0")`},
 	}
 	for name, tc := range cases {

@@ -95,8 +95,8 @@ func TestMisnamed(t *testing.T) {
 		"Directory":      {reason: "A directory selects one of several tests.", cell: "`TestTwo` in `b/c`, `TestTwo` in `a`"},
 		"None":           {reason: "A finding without a test is not shown to be fixed.", cell: " later ", want: []string{"no test is named"}},
 		"Missing":        {reason: "A test may have been renamed.", cell: "`TestThree`, `TestOn`", want: []string{`there is no test "TestThree"`, `there is no test "TestOn"`}},
-		"MissingCase":    {reason: "So may be a case.", cell: "`TestOne/Full`", want: []string{`there is no test "TestOne/Full"`}},
-		"MissingSpec":    {reason: "So may be a spec.", cell: "`waits for`", want: []string{`there is no test "waits for"`}},
+		"MissingCase":    {reason: "A missing case is reported.", cell: "`TestOne/Full`", want: []string{`there is no test "TestOne/Full"`}},
+		"MissingSpec":    {reason: "A missing spec is reported.", cell: "`waits for`", want: []string{`there is no test "waits for"`}},
 		"Ambiguous":      {reason: "Any of them could be meant.", cell: "`TestTwo`", want: []string{`the test "TestTwo" exists in several directories, name one: a, b/c`}},
 		"OtherDirectory": {reason: "A test of this name elsewhere is another one.", cell: "`TestOne` in `b/c`", want: []string{`b/c has no test "TestOne"`}},
 	}

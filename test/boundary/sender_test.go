@@ -147,7 +147,7 @@ func TestWaysOf(t *testing.T) {
 		"REST":     {reason: "The client of a cluster sends a request.", source: `func f(c Cluster) { c.REST().Get() }`, want: []string{viaREST}},
 		"Field":    {reason: "A field of that name is something else.", source: `func f(o Options) any { return o.REST }`},
 		"Dynamic":  {reason: "A dynamic client is one, however it came here.", source: `import d "k8s.io/client-go/dynamic"; var c d.Interface`, want: []string{viaClient}},
-		"Typed":    {reason: "So is a typed one.", source: `import "k8s.io/client-go/kubernetes"; var c kubernetes.Interface`, want: []string{viaClient}},
+		"Typed":    {reason: "A typed client is reported.", source: `import "k8s.io/client-go/kubernetes"; var c kubernetes.Interface`, want: []string{viaClient}},
 		"Scheme":   {reason: "Its scheme is not.", source: `import "k8s.io/client-go/kubernetes/scheme"; var c = scheme.Scheme`},
 		"HTTP":     {reason: "An HTTP client with the credentials of a config can send anything.", source: `import "k8s.io/client-go/rest"; var c, _ = rest.HTTPClientFor(nil)`, want: []string{viaClient}},
 		"Made":     {reason: "A client of controller-runtime is made.", source: `import "sigs.k8s.io/controller-runtime/pkg/client"; var c, _ = client.New(nil)`, want: []string{viaRuntime}},

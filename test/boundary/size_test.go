@@ -128,20 +128,20 @@ func TestTooLarge(t *testing.T) {
 	}{
 		"Small": {reason: "A package within the limits.", args: args{is: size{Files: 20, Lines: 2500}}},
 		"Files": {
-			reason: "Too many files.", args: args{is: size{Files: 21, Lines: 10}},
+			reason: "A package must not have too many files.", args: args{is: size{Files: 21, Lines: 10}},
 			want: "it has 21 files and 10 lines, and may have 20 and 2500: split it",
 		},
 		"Lines": {
-			reason: "Too many lines.", args: args{is: size{Files: 1, Lines: 2501}},
+			reason: "A package must not have too many lines.", args: args{is: size{Files: 1, Lines: 2501}},
 			want: "it has 1 files and 2501 lines, and may have 20 and 2500: split it",
 		},
 		"Known": {reason: "A package that is known to be too large.", args: args{is: size{Files: 22, Lines: 3000}, allowed: size{Files: 22, Lines: 3000}}},
 		"Grown": {
-			reason: "One that is known must not grow.", args: args{is: size{Files: 22, Lines: 3001}, allowed: size{Files: 22, Lines: 3000}},
+			reason: "A package that is listed as too large must not grow.", args: args{is: size{Files: 22, Lines: 3001}, allowed: size{Files: 22, Lines: 3000}},
 			want: "it has 22 files and 3001 lines, and may have 22 and 3000: split it",
 		},
 		"Shrunk": {
-			reason: "One that is small again must not grow back.", args: args{is: size{Files: 20, Lines: 2500}, allowed: size{Files: 22, Lines: 3000}},
+			reason: "A package that is small again must be removed from the list.", args: args{is: size{Files: 20, Lines: 2500}, allowed: size{Files: 22, Lines: 3000}},
 			want: "it is within the limits: take it out of oversized",
 		},
 	}
@@ -164,7 +164,7 @@ func TestTooScattered(t *testing.T) {
 		want    string
 	}{
 		"Few":    {reason: "A type within the limit.", files: five[:4]},
-		"Many":   {reason: "Too many files.", files: five, want: "it has methods in 5 files, and may have them in 4: a, b, c, d, e"},
+		"Many":   {reason: "The methods of a type must not be in too many files.", files: five, want: "it has methods in 5 files, and may have them in 4: a, b, c, d, e"},
 		"Known":  {reason: "A type that is known to be scattered.", files: five, allowed: 5},
 		"Shrunk": {reason: "One that is not scattered any more.", files: five[:4], allowed: 5, want: "it is within the limit: take it out of scattered"},
 	}

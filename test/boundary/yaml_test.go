@@ -106,7 +106,7 @@ func TestFindYAMLDecoders(t *testing.T) {
 		"Version":    {reason: "The name of a package may differ from the end of its path.", source: `import yaml "go.yaml.in/yaml/v3"; var d = yaml.NewDecoder(nil)`, want: []string{"go.yaml.in/yaml/v3.NewDecoder"}},
 		"Kubeconfig": {reason: "A kubeconfig is YAML.", source: `import "k8s.io/client-go/tools/clientcmd"; var c, err = clientcmd.Load(nil)`, want: []string{"k8s.io/client-go/tools/clientcmd.Load"}},
 		"Reader":     {reason: "A reader of kustomize decodes.", source: `import "sigs.k8s.io/kustomize/kyaml/kio"; var r = kio.ByteReader{}`, want: []string{"sigs.k8s.io/kustomize/kyaml/kio.ByteReader"}},
-		"Write":      {reason: "Encoding is free.", source: `import "sigs.k8s.io/yaml"; var b, err = yaml.Marshal(nil)`},
+		"Write":      {reason: "Encoding YAML is allowed.", source: `import "sigs.k8s.io/yaml"; var b, err = yaml.Marshal(nil)`},
 		"Ours":       {reason: "This one is bounded.", source: `import "github.com/crossplane-contrib/provider-kyma/internal/yamlsize"; var err = yamlsize.Limits{}.Unmarshal(nil, nil)`},
 	}
 	for name, tc := range cases {

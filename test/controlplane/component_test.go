@@ -80,7 +80,7 @@ func TestPushComponent(t *testing.T) {
 		access string
 	}{
 		"URLPath": {
-			reason: "Without options a component is what component-spec writes.",
+			reason: "Without options, a component has the format of component-spec.",
 			edit:   func(*Component) {}, path: urlPath, access: ocm.AccessLocalOCIBlob,
 		},
 		"OCM": {
@@ -92,11 +92,11 @@ func TestPushComponent(t *testing.T) {
 			edit:   func(c *Component) { c.Mapping = ocm.SHA256Digest }, path: hashOf("example.org/module/x"), access: ocm.AccessLocalOCIBlob,
 		},
 		"Build": {
-			reason: "A tag cannot hold the + of a version.",
+			reason: "The + of a version is not valid in a tag.",
 			edit:   func(c *Component) { c.Version = "1.2.3+build.4" }, path: urlPath, access: ocm.AccessLocalOCIBlob,
 		},
 		"Reference": {
-			reason: "References to others are not looked up.",
+			reason: "References to other components are not resolved.",
 			edit: func(c *Component) {
 				c.References = []ComponentReference{{Name: "other", Component: "example.org/module/y", Version: "0.1.0"}}
 			},
@@ -172,11 +172,11 @@ func TestPushSignedComponent(t *testing.T) {
 		edit   func(c *Component)
 		valid  bool
 	}{
-		"Signed": {reason: "A signature holds.", edit: func(*Component) {}, valid: true},
-		"Tampered": {reason: "What was edited afterwards is not signed.", edit: func(c *Component) {
+		"Signed": {reason: "A signed component is verified.", edit: func(*Component) {}, valid: true},
+		"Tampered": {reason: "A component that was edited after signing is not verified.", edit: func(c *Component) {
 			c.Tamper = func(d []byte) []byte { return bytes.ReplaceAll(d, []byte("helm-chart"), []byte("plainText")) }
 		}},
-		"Unsigned": {reason: "What is not signed is not signed.", edit: func(c *Component) { c.Sign = nil }},
+		"Unsigned": {reason: "An unsigned component is not verified.", edit: func(c *Component) { c.Sign = nil }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -4,12 +4,13 @@ package e2e
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
 // controlRequests is the metric of the provider's requests to the control plane.
@@ -20,24 +21,12 @@ type metrics map[string]float64
 
 // scrape reads the metrics of the provider.
 func (e *environment) scrape(ctx context.Context) (metrics, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+e.metrics+"/metrics", nil)
+	text, err := process.Get(ctx, http.DefaultClient, "http://"+e.metrics+"/metrics")
 	if err != nil {
-		return nil, err
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = res.Body.Close() }()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		return nil, err
-	}
-	if res.StatusCode != http.StatusOK {
-		return nil, errors.Errorf("metrics: %s", res.Status)
+		return nil, errors.Wrap(err, "cannot read the metrics")
 	}
 	m := metrics{}
-	for line := range strings.Lines(string(body)) {
+	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		at := strings.LastIndexByte(line, ' ')
 		if at < 0 || strings.HasPrefix(line, "#") {

@@ -12,17 +12,17 @@ func TestBlame(t *testing.T) {
 	const claims = "volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]\n"
 	cases := map[string]struct{ reason, from, to, want string }{
 		"Changed": {
-			reason: "An empty value is not to blame.",
+			reason: "An empty value does not cause the error.",
 			from:   "podManagementPolicy: ''\n" + claims, to: "podManagementPolicy: ''\n" + strings.Replace(claims, "1Gi", "2Gi", 1),
 			want: "spec.volumeClaimTemplates cannot be changed (",
 		},
 		"Removed": {
-			reason: "What is taken out is named.",
+			reason: "The result names the removed field.",
 			from:   "podManagementPolicy: ''\n" + claims, to: "podManagementPolicy: ''",
 			want: "spec.volumeClaimTemplates cannot be changed (",
 		},
 		"Added": {
-			reason: "So is what is added, and an amount in other words is none.",
+			reason: "The result names the added field, and ignores an equal quantity in another format.",
 			from:   claims, to: "podManagementPolicy: Parallel\n" + strings.Replace(claims, "1Gi", "1024Mi", 1),
 			want: "spec.podManagementPolicy cannot be changed (",
 		},

@@ -58,27 +58,27 @@ func TestLook(t *testing.T) {
 		want    want
 	}{
 		"NoDeployment": {
-			reason:  "No one holds what no one serves.",
+			reason:  "A resource that is not served does not get a finalizer.",
 			objects: []runtime.Object{thing("hi", nil)},
 			want:    want{State: "Processing", Message: "Deployment a/op doesn't exist", Patches: 1},
 		},
 		"NotAvailable": {
-			reason:  "Ready has to be earned.",
+			reason:  "A resource is not Ready before its Deployment is available.",
 			objects: []runtime.Object{thing("hi", nil), deployment(1, 1, corev1.ConditionFalse)},
 			want:    want{State: "Processing", Message: "Deployment a/op is not available", Patches: 1},
 		},
 		"Changed": {
-			reason:  "What was available before a change counts no more.",
+			reason:  "The availability before a change is ignored.",
 			objects: []runtime.Object{thing("hi", nil), deployment(2, 1, corev1.ConditionTrue)},
 			want:    want{State: "Processing", Message: "Deployment a/op is not available", Patches: 1},
 		},
 		"Ready": {
-			reason:  "An available Deployment makes it Ready, and holds it.",
+			reason:  "An available Deployment makes the resource Ready, and it gets a finalizer.",
 			objects: []runtime.Object{thing("hi", nil), deployment(1, 1, corev1.ConditionTrue)},
 			want:    want{State: "Ready", Finalizers: []string{Finalizer}, Patches: 2},
 		},
 		"Known": {
-			reason: "What is known is not written again.",
+			reason: "An unchanged status is not written again.",
 			objects: []runtime.Object{thing("hi", func(u *unstructured.Unstructured) {
 				u.SetFinalizers([]string{Finalizer})
 				u.Object["status"] = map[string]any{"state": "Ready"}
@@ -86,12 +86,12 @@ func TestLook(t *testing.T) {
 			want: want{State: "Ready", Finalizers: []string{Finalizer}},
 		},
 		"Warning": {
-			reason:  "The custom resource itself may be at fault.",
+			reason:  "An invalid custom resource is reported.",
 			objects: []runtime.Object{thing("", nil), deployment(1, 1, corev1.ConditionTrue)},
 			want:    want{State: "Warning", Message: "spec.text is empty", Finalizers: []string{Finalizer}, Patches: 2},
 		},
 		"Deleted": {
-			reason: "The finalizer of one that is deleted is removed, and only ours.",
+			reason: "If the resource is deleted, only the finalizer of the operator is removed.",
 			objects: []runtime.Object{thing("hi", func(u *unstructured.Unstructured) {
 				u.SetDeletionTimestamp(&now)
 				u.SetFinalizers([]string{"example.org/other", Finalizer})
@@ -99,7 +99,7 @@ func TestLook(t *testing.T) {
 			want: want{Finalizers: []string{"example.org/other"}, Patches: 1},
 		},
 		"DeletedTooLate": {
-			reason: "Without its module no one removes its finalizer.",
+			reason: "Without its module, the finalizer of a resource is not removed.",
 			objects: []runtime.Object{thing("hi", func(u *unstructured.Unstructured) {
 				u.SetDeletionTimestamp(&now)
 				u.SetFinalizers([]string{Finalizer})

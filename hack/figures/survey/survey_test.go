@@ -36,7 +36,7 @@ func TestMethodsOf(t *testing.T) {
 		"a.base":  {reason: "Types that embed each other have the methods of both.", want: all},
 		"a.Alias": {reason: "An alias has all methods.", want: all},
 		"a.New":   {reason: "A new type has none of them.", want: map[string]int{}},
-		"a.Field": {reason: "Nor does a struct with a field that has a name.", want: map[string]int{}},
+		"a.Field": {reason: "A struct with a named field does not refer back.", want: map[string]int{}},
 		"b.B":     {reason: "The receiver of a generic type has parameters.", want: map[string]int{"b/b.go": 1}},
 	}
 	for key, tc := range cases {
@@ -62,12 +62,12 @@ func TestReferences(t *testing.T) {
 		want   References
 	}{
 		"OneWay": {
-			reason: "Several references from one file to another are one.",
+			reason: "Several references from one file to another count once.",
 			files:  fstest.MapFS{"p/a.go": file("package p\nvar x = y + y + z\n"), "p/b.go": file("package p\nvar y, z = 1, 2\n")},
 			want:   References{All: 1},
 		},
 		"Back": {
-			reason: "A method refers back.",
+			reason: "The method of a type in another file refers to it.",
 			files: fstest.MapFS{
 				"p/a.go": file("package p\nimport \"fmt\"\nfunc f(t T) { t.m(); fmt.Println(g) }\n"),
 				"p/b.go": file("package p\ntype T struct{}\n"),
@@ -76,7 +76,7 @@ func TestReferences(t *testing.T) {
 			want: References{All: 4, Circular: 2},
 		},
 		"Shadowed": {
-			reason: "A variable, a field or a name of another package is not what the scope declares.",
+			reason: "A variable, a field or a name in another package does not refer to a declaration of the package.",
 			files: fstest.MapFS{
 				"p/a.go": file("package p\nimport \"fmt\"\ntype s struct{ y int }\nfunc f(y int) s { fmt.Println(y); return s{y: y} }\n"),
 				"p/b.go": file("package p\nvar y, Println = 1, 2\n"),

@@ -72,7 +72,7 @@ func TestTargetKubeconfig(t *testing.T) {
 				"current-context: main kind: Config users: - name: u1 user: token: " + canary,
 		},
 		"AuthorityFile": {
-			reason: "Files are embedded.",
+			reason: "The content of files is embedded.",
 			data:   twoContexts(server+", certificate-authority: ca.pem", "token: "+canary), files: map[string]string{"ca.pem": authority},
 			want: "apiVersion: v1 clusters: - cluster: certificate-authority-data: " + encode([]byte(authority)) +
 				" server: https://api.example.org name: c1 contexts: - context: cluster: c1 user: u1 name: main " +

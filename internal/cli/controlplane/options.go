@@ -43,7 +43,7 @@ func (o *deployOptions) addFlags(f *pflag.FlagSet) {
 	o.cluster.AddFlags(f)
 	o.output.AddNamedFlag(f)
 	f.BoolVar(&o.skipCRDs, "skip-crds", false, "don't install or change the CRDs")
-	f.StringVar(&o.image, "package", "", "package `IMAGE` of the provider; installs it with Crossplane instead of only the CRDs")
+	f.StringVar(&o.image, "package", "", "package `IMAGE` of the provider to install with Crossplane (default: install only the CRDs)")
 	f.StringVar(&o.config, "provider-config", "",
 		"`NAME` of the ProviderConfig (default: the name of the Kyma, or "+inClusterConfig+" with --in-cluster)")
 	f.StringVar(&o.target, "target-kubeconfig", "", "kubeconfig `FILE` of the target cluster; stored in a Secret")

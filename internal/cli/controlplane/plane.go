@@ -70,8 +70,10 @@ func (p *controlPlane) list(ctx context.Context, kind schema.GroupVersionKind, o
 // of an API server contradict each other for a moment.
 func (p *controlPlane) unserved(ctx context.Context, kind schema.GroupVersionKind) error {
 	served := false
-	unsettled := func(err error) bool { return errors.As(err, new(*notfound.UnsettledError)) && ctx.Err() == nil }
-	err := retry.OnError(patience(), unsettled, func() (err error) {
+	inconsistent := func(err error) bool {
+		return errors.As(err, new(*notfound.InconsistentDiscoveryError)) && ctx.Err() == nil
+	}
+	err := retry.OnError(patience(), inconsistent, func() (err error) {
 		served, err = notfound.Served(ctx, p.get, kind)
 		return err
 	})

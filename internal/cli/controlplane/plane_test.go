@@ -25,9 +25,9 @@ func TestUnserved(t *testing.T) {
 		contradictions int
 		want           bool
 	}{
-		"NotServed": {reason: "The API server confirms it.", want: true},
-		"Unsettled": {reason: "The responses contradict each other for a moment.", contradictions: 3, want: true},
-		"Never":     {reason: "The responses never agree.", contradictions: 1000},
+		"NotServed":    {reason: "The API server confirms it.", want: true},
+		"Inconsistent": {reason: "The responses contradict each other for a moment.", contradictions: 3, want: true},
+		"Never":        {reason: "The responses never agree.", contradictions: 1000},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -56,7 +56,7 @@ func (o *undeployOptions) addFlags(f *pflag.FlagSet) {
 	o.output.AddNamedFlag(f)
 	f.StringVar(&o.kyma, "kyma", "default", "`NAME` of the Kyma")
 	f.StringVar(&o.config, "provider-config", "", "`NAME` of the ProviderConfig (default: the ProviderConfig of the Kyma)")
-	f.BoolVar(&o.templates, "templates", false, "also delete the ModuleTemplates that deploy created and no Kyma uses")
+	f.BoolVar(&o.templates, "templates", false, "also delete the ModuleTemplates that deploy created and that no Kyma uses")
 	f.BoolVar(&o.crds, "crds", false, "also delete the CRDs")
 	f.BoolVar(&o.provider, "package", false, "also delete the provider package, including its CRDs")
 }

@@ -86,14 +86,14 @@ func TestUndeployTwice(t *testing.T) {
 		want   map[string]action
 	}{
 		{
-			reason: "What deploy created for the Kyma is deleted.",
+			reason: "Objects that deploy created for the Kyma are deleted.",
 			want: map[string]action{
 				"Kyma undone/default": deleted, "ProviderConfig undone/default": deleted, "Secret undone/default-kubeconfig": deleted,
 			},
 		},
 		{reason: "Objects that no longer exist are unchanged.", want: map[string]action{"Kyma undone/default": unchanged, "ProviderConfig undone/default": unchanged}},
 		{
-			reason: "A flag deletes what the whole control plane shares.", args: []string{"--templates"},
+			reason: "A flag also deletes objects that the whole control plane shares.", args: []string{"--templates"},
 			want: map[string]action{"Kyma undone/default": unchanged, "ProviderConfig undone/default": unchanged, "ModuleTemplate undone-regular": deleted},
 		},
 	}

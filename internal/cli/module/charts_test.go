@@ -265,11 +265,11 @@ func TestHelmChartRefused(t *testing.T) {
 			moduleYAML: strings.Replace(moduleText, "format: helm", "format: helm\n  name: web", 1), want: `charts[0]: chart "Web"`,
 		},
 		"Format": {
-			reason: "There are two formats.", chart: "apiVersion: v2\nname: web\nversion: 0.1.0\n",
+			reason: "The format must be one of two values.", chart: "apiVersion: v2\nname: web\nversion: 0.1.0\n",
 			moduleYAML: strings.Replace(moduleText, "format: helm", "format: oci", 1), want: `charts[0].format: invalid value "oci": must be layer or helm`,
 		},
 		"Twice": {
-			reason: "A version can only have one content.", chart: "apiVersion: v2\nname: inner\nversion: 0.1.0\n",
+			reason: "A version must always have the same content.", chart: "apiVersion: v2\nname: inner\nversion: 0.1.0\n",
 			moduleYAML: strings.Replace(moduleText, "- path: inner", "- path: inner\n  name: second\n  format: helm", 1),
 			want:       "two charts with different content would be pushed as charts/inner:0.1.0",
 		},

@@ -106,7 +106,7 @@ func TestConvert(t *testing.T) {
 			want: want{out: newKyma, err: `Warning: stdin: document 1 is skipped: cannot convert kind "Secret"`},
 		},
 		"Empty":     {reason: "Empty input is an error.", args: []string{"-"}, want: want{code: command.ExitFailure, err: "stdin: no objects found"}},
-		"NoFile":    {reason: "The file must exist.", args: []string{"/nope/x.yaml"}, want: want{code: command.ExitNotFound, err: "file /nope/x.yaml does not exist"}},
+		"NoFile":    {reason: "The input file must exist.", args: []string{"/nope/x.yaml"}, want: want{code: command.ExitNotFound, err: "file /nope/x.yaml does not exist"}},
 		"NoArgs":    {reason: "A file must be named.", want: want{code: command.ExitUsage}},
 		"Twice":     {reason: "Stdin can be read only once.", args: []string{"-", "-"}, want: want{code: command.ExitUsage, err: "stdin can be read only once"}},
 		"Channel":   {reason: "A channel must be valid.", args: []string{"-", "-c", "v1"}, want: want{code: command.ExitUsage, err: "--channel"}},

@@ -110,8 +110,8 @@ func TestCreate(t *testing.T) {
 	}{
 		"chart":       {reason: "A chart has a version, but no component name.", args: []string{"--name", greeter}, want: "is a chart"},
 		"plain":       {reason: "A directory of YAML has neither.", args: []string{"--name", "kyma-project.io/module/template-operator", "--version", "1.0.5"}, want: "Warning: image europe-docker.pkg.dev"},
-		"kubebuilder": {reason: "A project has a name.", args: []string{"--version", "0.1.0"}, want: "is a kubebuilder project"},
-		"full":        {reason: "A module.yaml sets everything.", want: "Wrote example.org/module/greeter 1.2.3"},
+		"kubebuilder": {reason: "A project provides the name.", args: []string{"--version", "0.1.0"}, want: "is a kubebuilder project"},
+		"full":        {reason: "A module.yaml can contain all settings.", want: "Wrote example.org/module/greeter 1.2.3"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -208,24 +208,24 @@ func TestCreateUsage(t *testing.T) {
 		code   command.ExitCode
 		want   string
 	}{
-		"NoOutput":   {reason: "An output is needed.", args: []string{dir, "--name", greeter}, code: command.ExitUsage, want: "-o PATH"},
+		"NoOutput":   {reason: "The flag for the output is required.", args: []string{dir, "--name", greeter}, code: command.ExitUsage, want: "-o PATH"},
 		"Format":     {reason: "An unknown format is refused.", args: []string{dir, "-o", out, "--output-format", "xml"}, code: command.ExitUsage, want: "unknown output format"},
 		"NoName":     {reason: "A chart has no component name.", args: []string{dir, "-o", out}, code: command.ExitUsage, want: "is a chart without a module.yaml: set --name, such as example.org/module/greeter, or create a module.yaml with"},
 		"Stdout":     {reason: "A layout cannot be a stream.", args: []string{dir, "-o", "-"}, code: command.ExitUsage, want: "cannot be written to stdout"},
-		"Channel":    {reason: "A channel is checked.", args: []string{dir, "-o", out, "--channel", "Fast"}, code: command.ExitUsage, want: `--channel: invalid value "Fast"`},
-		"Name":       {reason: "A name is checked.", args: []string{dir, "-o", out, "--name", "greeter"}, code: command.ExitUsage, want: `--name: invalid value "greeter": must be a lowercase domain and path`},
-		"Version":    {reason: "A version is checked.", args: []string{dir, "-o", out, "--name", greeter, "--version", "latest"}, code: command.ExitUsage, want: `--version: invalid value "latest"`},
+		"Channel":    {reason: "The channel must be valid.", args: []string{dir, "-o", out, "--channel", "Fast"}, code: command.ExitUsage, want: `--channel: invalid value "Fast"`},
+		"Name":       {reason: "The name must be valid.", args: []string{dir, "-o", out, "--name", "greeter"}, code: command.ExitUsage, want: `--name: invalid value "greeter": must be a lowercase domain and path`},
+		"Version":    {reason: "The version must be valid.", args: []string{dir, "-o", out, "--name", greeter, "--version", "latest"}, code: command.ExitUsage, want: `--version: invalid value "latest"`},
 		"NoDir":      {reason: "The directory must exist.", args: []string{dir + "x", "-o", out}, code: command.ExitNotFound, want: "does not exist"},
 		"File":       {reason: "A file is not a directory.", args: []string{broken, "-o", out}, code: command.ExitUsage, want: "is not a directory"},
 		"Nothing":    {reason: "The directory must contain something.", args: []string{empty, "-o", out}, code: command.ExitFailure, want: "contains no chart (Chart.yaml)"},
 		"ModuleYAML": {reason: "The message names the file.", args: []string{"-f", broken, "-o", out}, code: command.ExitFailure, want: broken + `: unknown field "nam"`},
 		"NoFile":     {reason: "The file must exist.", args: []string{"-f", broken + "x", "-o", out}, code: command.ExitUsage, want: "-f: open"},
-		"Key":        {reason: "The key must exist.", args: []string{dir, "--name", greeter, "-o", out, "--key", out}, code: command.ExitUsage, want: "--key: open"},
+		"Key":        {reason: "The key file must exist.", args: []string{dir, "--name", greeter, "-o", out, "--key", out}, code: command.ExitUsage, want: "--key: open"},
 		"BadKey":     {reason: "The key must be valid.", args: []string{dir, "--name", greeter, "-o", out, "--key", broken}, code: command.ExitUsage, want: "cannot read private key"},
-		"Signature":  {reason: "A signature needs a key.", args: []string{dir, "--name", greeter, "-o", out, "--signature-name", "a"}, code: command.ExitUsage, want: "require --key FILE"},
+		"Signature":  {reason: "A signature requires a key.", args: []string{dir, "--name", greeter, "-o", out, "--signature-name", "a"}, code: command.ExitUsage, want: "require --key FILE"},
 		"Password":   {reason: "Flags for registries are checked even if no registry is used.", args: []string{dir, "--name", greeter, "-o", out, "--username", "u"}, code: command.ExitUsage, want: "--username requires --password-stdin"},
 		"NoBase":     {reason: "The base must exist.", args: []string{"--from", "./nothing", "-o", out}, code: command.ExitNotFound, want: "./nothing"},
-		"Strict":     {reason: "Warnings can be errors.", args: []string{fixture(t, "plain"), "--name", greeter, "--version", "1.0.0", "--warnings-as-errors", "-o", out}, code: command.ExitFailure, want: "1 warning treated as an error (--warnings-as-errors)"},
+		"Strict":     {reason: "Warnings can be treated as errors.", args: []string{fixture(t, "plain"), "--name", greeter, "--version", "1.0.0", "--warnings-as-errors", "-o", out}, code: command.ExitFailure, want: "1 warning treated as an error (--warnings-as-errors)"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -165,12 +165,12 @@ func TestInspect(t *testing.T) {
 		args   []string
 		golden string
 	}{
-		"Table":      {reason: "People read a tree.", args: []string{reference}, golden: "inspect.txt"},
-		"Layout":     {reason: "A layout works too.", args: []string{path}, golden: "inspect-layout.txt"},
-		"JSON":       {reason: "Scripts read fields.", args: []string{reference, "-o", "json"}, golden: "inspect.json"},
-		"JSONPath":   {reason: "Shells read single fields.", args: []string{path, "-o", "jsonpath={.images}"}, golden: "inspect-images.txt"},
+		"Table":      {reason: "The default output is a tree.", args: []string{reference}, golden: "inspect.txt"},
+		"Layout":     {reason: "A module in a layout can be inspected.", args: []string{path}, golden: "inspect-layout.txt"},
+		"JSON":       {reason: "The output can be JSON.", args: []string{reference, "-o", "json"}, golden: "inspect.json"},
+		"JSONPath":   {reason: "A single field can be selected.", args: []string{path, "-o", "jsonpath={.images}"}, golden: "inspect-images.txt"},
 		"Descriptor": {reason: "The descriptor is as it was pushed.", args: []string{reference, "--descriptor"}, golden: "inspect-descriptor.json"},
-		"Objects":    {reason: "Objects are a stream.", args: []string{path, "--show-objects"}, golden: "inspect-objects.yaml"},
+		"Objects":    {reason: "The objects are a stream of YAML documents.", args: []string{path, "--show-objects"}, golden: "inspect-objects.yaml"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -76,7 +76,7 @@ func TestAllow(t *testing.T) {
 			want: "ClusterProviderConfig c: spec.allowedNamespaces.selector: cannot get namespace unreadable", undecided: true,
 		},
 		"BadSelector": {
-			reason: "The error names an invalid selector.",
+			reason: "The error for an invalid selector names it.",
 			spec:   injected, allowed: &v1alpha1.AllowedNamespaces{Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Like"}}}},
 			want: "ClusterProviderConfig c: spec.allowedNamespaces.selector", undecided: true,
 		},

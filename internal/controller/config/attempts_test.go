@@ -26,9 +26,9 @@ func TestAttempts(t *testing.T) {
 		do     func(a *Attempts)
 		want   []string
 	}{
-		"Connected": {reason: "The first attempt.", do: func(a *Attempts) { a.Connected("u", config(kind, "a", 1), one) }, want: []string{"a"}},
+		"Connected": {reason: "The first attempt is reported.", do: func(a *Attempts) { a.Connected("u", config(kind, "a", 1), one) }, want: []string{"a"}},
 		"Again": {
-			reason: "A second one of the same user, and one of another user, change nothing.",
+			reason: "Further attempts of the same user or of another user are not reported.",
 			do: func(a *Attempts) {
 				for _, user := range []string{"u", "u", "v"} {
 					a.Connected(user, config(kind, "a", 1), one)
@@ -45,7 +45,7 @@ func TestAttempts(t *testing.T) {
 			want: []string{"a", "a"},
 		},
 		"Failed": {
-			reason: "One failure is reported once.",
+			reason: "The same failure is reported once.",
 			do: func(a *Attempts) {
 				a.Failed("u", config(kind, "a", 1), errors.New("x"))
 				a.Failed("u", config(kind, "a", 1), errors.New("x"))

@@ -28,7 +28,7 @@ func TestUser(t *testing.T) {
 		"Rule":         {reason: "The config restricts all, each team to its own account.", rule: account("", "installer"), want: want{User: "system:serviceaccount:team-a:installer"}},
 		"Same":         {reason: "A Manifest may name the account that the config requires.", rule: account("", "installer"), own: account("team-a", "installer"), want: want{User: "system:serviceaccount:team-a:installer"}},
 		"Weaker": {
-			reason: "A Manifest must not name another account.", rule: account("", "installer"), own: account("kube-system", "admin"),
+			reason: "A Manifest cannot name another ServiceAccount.", rule: account("", "installer"), own: account("kube-system", "admin"),
 			want: want{
 				User: "system:serviceaccount:team-a:installer",
 				Err:  "spec.forProvider.impersonate: ClusterProviderConfig c requires system:serviceaccount:team-a:installer in spec.impersonate; remove the field",

@@ -45,7 +45,7 @@ func TestKeys(t *testing.T) {
 	}{
 		"None": {reason: "Without verification there are no keys."},
 		"Two": {
-			reason:       "A key is known by the name of its signature.",
+			reason:       "A key has the name of its signature.",
 			verification: &v1alpha1.Verification{Keys: []v1alpha1.VerificationKey{key("b", "", "keys", "good"), key("a", "n", "keys", "good")}},
 			want:         want{names: []string{"b", "a"}},
 		},

@@ -72,17 +72,17 @@ func TestLoad(t *testing.T) {
 			want:   want{config: &Config{Kind: "ClusterProviderConfig", Name: "c"}},
 		},
 		"Missing": {
-			reason: "A config that is missing is named.",
+			reason: "The error names a missing config.",
 			ref:    &xpv2.ProviderConfigReference{Kind: "ProviderConfig", Name: "d"},
 			want:   want{err: "ProviderConfig team-a/d does not exist"},
 		},
 		"OtherKind": {
-			reason: "There are two kinds of config.",
+			reason: "The error lists the two kinds of config.",
 			ref:    &xpv2.ProviderConfigReference{Kind: "Secret", Name: "c"},
 			want:   want{err: `spec.providerConfigRef.kind: invalid value "Secret": must be ProviderConfig or ClusterProviderConfig`},
 		},
 		"NoReference": {
-			reason: "Without a reference there is no cluster.",
+			reason: "A reference to a config is required.",
 			want:   want{err: "spec.providerConfigRef is missing"},
 		},
 	}
@@ -141,7 +141,7 @@ func TestRegistries(t *testing.T) {
 			want:   want{err: `spec.registries["*"].host must be a single host name`},
 		},
 		"All": {
-			reason: "Each kind of credential finds its place.",
+			reason: "Each kind of credential is read into its field.",
 			config: Config{Namespace: "team-a"},
 			clouds: Access{PlainHTTP: []string{"c"}},
 			regs: []v1alpha1.Registry{
@@ -163,7 +163,7 @@ func TestRegistries(t *testing.T) {
 			want:   want{err: `spec.registries["b:80"].plainHTTP is not allowed in a ProviderConfig`},
 		},
 		"PlainHTTPAllowed": {
-			reason: "A flag names the host, with or without its port.",
+			reason: "A flag allows the host, with or without its port.",
 			config: Config{Namespace: "team-a"},
 			clouds: Access{PlainHTTP: []string{"a.example.org", "B:81", "::1"}},
 			regs:   []v1alpha1.Registry{{Host: "A.example.org:5000", PlainHTTP: true}, {Host: "b:81", PlainHTTP: true}, {Host: "[::1]:5000", PlainHTTP: true}},
@@ -189,13 +189,13 @@ func TestRegistries(t *testing.T) {
 			want:   want{err: "namespace is required in a ClusterProviderConfig"},
 		},
 		"WrongType": {
-			reason: "A Secret of another type would be used without any credentials.",
+			reason: "A Secret of another type is rejected, because it would be used without any credentials.",
 			config: Config{Namespace: "team-a"},
 			regs:   []v1alpha1.Registry{{Host: "a", PullSecretRef: ref("", "opaque")}},
 			want:   want{err: `Secret team-a/opaque has type "Opaque", but must have type kubernetes.io/dockerconfigjson or kubernetes.io/basic-auth`},
 		},
 		"MissingKey": {
-			reason: "A key that is missing is named.",
+			reason: "The error names a missing key.",
 			config: Config{Namespace: "team-a"},
 			regs:   []v1alpha1.Registry{{Host: "a", CABundleSecretRef: key("opaque", "tls.crt")}},
 			want:   want{err: `spec.registries["a"].caBundleSecretRef: Secret team-a/opaque has no key "tls.crt"`},
@@ -206,7 +206,7 @@ func TestRegistries(t *testing.T) {
 			want:   want{regs: oci.Registries{{Host: "*", Tenant: true}}},
 		},
 		"NoneOfAllowedTenant": {
-			reason: "Unless a flag allows it.",
+			reason: "A flag allows tenants to use the docker configuration of the provider.",
 			config: Config{Namespace: "team-a"},
 			clouds: Access{AllowTenants: true},
 			want:   want{regs: oci.Registries{{Host: "*", Tenant: true, Ambient: true}}},
@@ -227,31 +227,31 @@ func TestRegistries(t *testing.T) {
 			want:   want{err: `spec.registries["a"].provider: aws would give namespace "team-a" access to the identity of the provider`},
 		},
 		"CloudOfAllowedTenant": {
-			reason: "Unless a flag allows it.",
+			reason: "A flag allows tenants to use the identity of the provider.",
 			config: Config{Namespace: "team-a"},
 			clouds: Access{AllowTenants: true},
 			regs:   []v1alpha1.Registry{{Host: "a", Provider: "gcp"}},
 			want:   want{regs: oci.Registries{{Host: "a", Tenant: true, Identity: cloudIdentity("gcp a")}}},
 		},
 		"CloudOfOtherHost": {
-			reason: "Its credentials are for its own registries.",
+			reason: "The credentials of a cloud provider are only for its own registries.",
 			regs:   []v1alpha1.Registry{{Host: "elsewhere", Provider: "aws"}},
 			want:   want{err: `spec.registries["elsewhere"].provider: no such registry`},
 		},
 		"CloudAndSecret": {
-			reason: "One of them would be ignored.",
+			reason: "A provider and a pull Secret exclude each other, because one of them would be ignored.",
 			config: Config{Namespace: "team-a"},
 			clouds: Access{AllowTenants: true},
 			regs:   []v1alpha1.Registry{{Host: "a", Provider: "aws", PullSecretRef: ref("", "docker")}},
 			want:   want{err: "must not be combined with pullSecretRef or plainHTTP"},
 		},
 		"CloudInPlainText": {
-			reason: "Everyone could read the credentials.",
+			reason: "A provider requires TLS, because anyone on the network could read the credentials.",
 			regs:   []v1alpha1.Registry{{Host: "a", Provider: "aws", PlainHTTP: true}},
 			want:   want{err: "must not be combined with pullSecretRef or plainHTTP"},
 		},
 		"MissingSecret": {
-			reason: "A Secret that is missing is named.",
+			reason: "The error names a missing Secret.",
 			config: Config{Namespace: "team-a"},
 			regs:   []v1alpha1.Registry{{Host: "a", PullSecretRef: ref("", "none")}},
 			want:   want{err: "Secret team-a/none does not exist"},

@@ -66,7 +66,7 @@ func TestWrongCluster(t *testing.T) {
 		{reason: "It is the cluster of its Manifests.", do: func() { b.connection.uid = "a" }, want: right("a")},
 		{reason: "It is another one.", do: func() { b.connection.uid = "b" }, want: wrong("api"), wait: recheckAfter},
 		{reason: "A Manifest that may move to a third cluster is still elsewhere.", do: func() { move("api", "c") }, want: wrong("api"), wait: recheckAfter},
-		{reason: "One of them may move.", do: func() { move("api", "b") }, want: wrong("web"), wait: recheckAfter},
+		{reason: "One of the Manifests may be moved.", do: func() { move("api", "b") }, want: wrong("web"), wait: recheckAfter},
 		{reason: "All of them may.", do: func() { move("web", "b") }, want: right("b")},
 		{reason: "It leads to the first cluster again.", do: func() { b.connection.uid = "a" }, want: right("a")},
 	} {

@@ -136,7 +136,7 @@ func TestReachable(t *testing.T) {
 				want: want{reported: up("v1.36.3"), events: []string{"Normal Connected API server https://a:6443 responds"}, asked: 1, writes: 1},
 			},
 			{
-				reason: "A different cluster responds, which the connection cannot be used for.",
+				reason: "If a different cluster responds, the connection cannot be used.",
 				do:     func(_ *testing.T, _ *Attempts, c *fakeConnection, _ *v1alpha1.ProviderConfigStatus) { c.err = replaced },
 				want: want{
 					reported: reported{Conditions: conditionsOf("Unreachable", replaced.Error()), Version: "v1.36.3", Endpoint: "a:6443"},
@@ -157,7 +157,7 @@ func TestReachable(t *testing.T) {
 			{reason: "Before an attempt, nothing is reported."},
 			{reason: "Nothing is reported about a connection that was not used.", do: connect(transport.Outcome{})},
 			{
-				reason: "A connection is reported with the version, which is asked for once.", do: connect(connected()),
+				reason: "A connection is reported with the version, which is requested once.", do: connect(connected()),
 				want: want{reported: up("v1.36.3"), events: []string{"Normal Connected API server https://a:6443 responds"}, asked: 1, writes: 1},
 			},
 			{
@@ -175,7 +175,7 @@ func TestReachable(t *testing.T) {
 				want: want{reported: up("v1.37.0"), events: []string{"Normal Connected API server https://a:6443 responds"}, asked: 1, writes: 1},
 			},
 			{
-				reason: "A version that another part of the provider asked for is reported.",
+				reason: "A version that another part of the provider requested is reported.",
 				do: func(_ *testing.T, _ *Attempts, c *fakeConnection, _ *v1alpha1.ProviderConfigStatus) {
 					c.last = "v1.38.0"
 				},
@@ -201,7 +201,7 @@ func TestReachable(t *testing.T) {
 				},
 			},
 			{
-				reason: "So are credentials that the API server refuses. That is another reason, and so another event.",
+				reason: "Credentials that the API server rejects are reported with another reason, and so with another event.",
 				do:     connect(transport.Outcome{State: transport.Unauthorized, Message: "no"}),
 				want: want{
 					reported: reported{Conditions: stalled("Unauthorized", "no"), Endpoint: "a:6443"},
@@ -228,7 +228,7 @@ func TestReachable(t *testing.T) {
 		},
 		"Hostile": {
 			{
-				reason: "What is not a version is not repeated.",
+				reason: "A response that is not a version is not included in the message.",
 				do: func(_ *testing.T, a *Attempts, c *fakeConnection, _ *v1alpha1.ProviderConfigStatus) {
 					c.outcome, c.version = connected(), "v1\x1b[2J"
 					a.Connected("user", cfg(1), c)
@@ -238,7 +238,7 @@ func TestReachable(t *testing.T) {
 		},
 		"NoVersion": {
 			{
-				reason: "A cluster without a version is reachable.",
+				reason: "A cluster that does not return a version is reachable.",
 				do: func(_ *testing.T, a *Attempts, c *fakeConnection, _ *v1alpha1.ProviderConfigStatus) {
 					c.outcome, c.version, c.err = connected(), "", errors.New("forbidden")
 					a.Connected("user", cfg(1), c)

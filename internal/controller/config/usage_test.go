@@ -34,7 +34,7 @@ func TestUsageTracker(t *testing.T) {
 	}{
 		"Child":     {reason: "The usage of the Kyma covers its Manifests.", owner: v1alpha1.KymaKind, uid: "1", config: "a"},
 		"Alone":     {reason: "A Manifest without a Kyma is tracked.", config: "a", want: true},
-		"Composed":  {reason: "So is one of another owner.", owner: "XCluster", uid: "1", config: "a", want: true},
+		"Composed":  {reason: "A Manifest with another owner is tracked.", owner: "XCluster", uid: "1", config: "a", want: true},
 		"Elsewhere": {reason: "The Kyma uses another cluster, or did when the Manifest was created.", owner: v1alpha1.KymaKind, uid: "1", config: "b", want: true},
 		"Former":    {reason: "Another Kyma has the name now.", owner: v1alpha1.KymaKind, uid: "2", config: "a", want: true},
 		"Unknown":   {reason: "If the Kyma cannot be read, the Manifest is tracked.", owner: v1alpha1.KymaKind, uid: "1", config: "a", err: errors.New("boom"), want: true},

@@ -36,11 +36,11 @@ func TestAdd(t *testing.T) {
 			want: []event{{normal, "A", "x"}, {normal, "A", "y"}},
 		},
 		"FullOfNormal": {
-			reason: "The oldest normal event makes room.", in: append([]event{{warning, "W", "x"}}, fill(maxPending-1, normal, "A")...),
+			reason: "A full queue drops the oldest normal event.", in: append([]event{{warning, "W", "x"}}, fill(maxPending-1, normal, "A")...),
 			add: event{warning, "W", "y"}, want: append(append([]event{{warning, "W", "x"}}, fill(maxPending-1, normal, "A")[1:]...), event{warning, "W", "y"}), dropped: 1,
 		},
 		"FullOfWarnings": {
-			reason: "Otherwise, a warning makes room that has a newer one of its reason.",
+			reason: "Without normal events, a full queue drops a warning that has a newer one with the same reason.",
 			in:     append([]event{{warning, "Only", "x"}}, fill(maxPending-1, warning, "W")...), add: event{warning, "W", "y"},
 			want: append(append([]event{{warning, "Only", "x"}}, fill(maxPending-1, warning, "W")[1:]...), event{warning, "W", "y"}), dropped: 1,
 		},

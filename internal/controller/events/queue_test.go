@@ -132,26 +132,26 @@ func TestQueue(t *testing.T) {
 	}{
 		"Written":     {reason: "An event is written.", want: map[string]int32{"a Failed x": 1}},
 		"Unreachable": {reason: "An event is written again until that succeeds.", fail: first(30, boom), want: map[string]int32{"a Failed x": 1}},
-		"Overloaded":  {reason: "So it is if the API server is overloaded.", fail: first(30, kerrors.NewTooManyRequests("busy", 1)), want: map[string]int32{"a Failed x": 1}},
+		"Overloaded":  {reason: "An event is written again if the API server is overloaded.", fail: first(30, kerrors.NewTooManyRequests("busy", 1)), want: map[string]int32{"a Failed x": 1}},
 		"Quota":       {reason: "A quota may have room a moment later.", fail: first(3, kerrors.NewForbidden(kind, "a", boom)), want: map[string]int32{"a Failed x": 1}},
 		"Forbidden": {
-			reason: "Without a permission, the attempts end.", fail: first(1000, kerrors.NewForbidden(kind, "a", boom)),
+			reason: "Without the permission to create events, there are no further attempts.", fail: first(1000, kerrors.NewForbidden(kind, "a", boom)),
 			want: map[string]int32{}, dropped: map[string]int{"Rejected": 1},
 		},
 		"Invalid": {
-			reason: "An event that is invalid stays invalid, and the next one is written.", fail: first(1, status(422, metav1.StatusReasonInvalid)),
+			reason: "An invalid event is dropped, and the next one is written.", fail: first(1, status(422, metav1.StatusReasonInvalid)),
 			record: func(q *Queue) { q.Recorder("c").Event(pod("a"), "Warning", "Failed", "next") },
 			want:   map[string]int32{"a Failed next": 1}, dropped: map[string]int{"Rejected": 1},
 		},
 		"Expired": {
-			reason: "After an hour, the API server would delete the event.", record: func(q *Queue) {
+			reason: "An event is dropped after an hour, when the API server would delete it.", record: func(q *Queue) {
 				later := time.Now().Add(2 * time.Hour)
 				q.now = func() time.Time { return later }
 			},
 			want: map[string]int32{}, dropped: map[string]int{"Expired": 1},
 		},
 		"Lost": {
-			reason: "An event that exists after a lost response was written.", fail: func(n int, _ string) error {
+			reason: "If the response is lost and the event exists, it was written.", fail: func(n int, _ string) error {
 				if n == 1 {
 					return boom
 				}
@@ -160,7 +160,7 @@ func TestQueue(t *testing.T) {
 			want: map[string]int32{},
 		},
 		"Exists": {
-			reason: "Otherwise, another event has its name.", fail: first(1, kerrors.NewAlreadyExists(kind, "a")),
+			reason: "If another event has the same name, the event is dropped.", fail: first(1, kerrors.NewAlreadyExists(kind, "a")),
 			want: map[string]int32{}, dropped: map[string]int{"Rejected": 1},
 		},
 		"Long": {

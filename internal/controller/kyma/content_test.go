@@ -25,7 +25,7 @@ func TestContentOf(t *testing.T) {
 		config   string
 	}{
 		"NotAsked": {
-			reason:   "Without a request for signatures, the Manifest stays small.",
+			reason:   "If signatures are not required, the Manifest does not contain the descriptor.",
 			template: newTemplate("a", "regular", "1.0.0", inline), config: "ProviderConfig cluster",
 		},
 		"Inline": {

@@ -48,12 +48,12 @@ func TestInterruptedFirstUpdate(t *testing.T) {
 		want     managed.ExternalObservation
 	}{
 		"Update": {
-			reason: "Update finishes it.", modules: []v1alpha1.Module{{Name: "a"}}, policies: xpv2.ManagementPolicies{xpv2.ManagementActionAll},
+			reason: "Update finishes the first install.", modules: []v1alpha1.Module{{Name: "a"}}, policies: xpv2.ManagementPolicies{xpv2.ManagementActionAll},
 			want: managed.ExternalObservation{ResourceExists: true},
 		},
 		"NoUpdate": {reason: "Create does, if a user has since forbidden Update.", modules: []v1alpha1.Module{{Name: "a"}}, policies: noUpdate},
 		"Later": {
-			reason: "A module that is added later must not be installed then.", modules: []v1alpha1.Module{{Name: "a"}}, policies: noUpdate,
+			reason: "A module that is added later must not be installed by Create.", modules: []v1alpha1.Module{{Name: "a"}}, policies: noUpdate,
 			reported: true, want: managed.ExternalObservation{ResourceExists: true},
 		},
 		"Empty": {

@@ -178,7 +178,7 @@ func TestPropagate(t *testing.T) {
 			want:   outcome{policies: all, called: true, annotations: paused},
 		},
 		"UnpausedWithoutUpdate": {
-			reason: "If Update is not called, the propagator does it.",
+			reason: "If Update is not called, the propagator makes the change.",
 			kyma:   func(k *v1alpha1.Kyma) { k.Spec.ManagementPolicies = observe },
 			child:  func(m *v1alpha1.Manifest) { m.Annotations = paused },
 			want:   outcome{policies: observe, called: true, writes: 1},
@@ -223,7 +223,7 @@ func TestPropagate(t *testing.T) {
 			want: outcome{policies: all, called: true},
 		},
 		"Fails": {
-			reason: "The finalizer stays until then.",
+			reason: "The finalizer stays until the Manifests have the policies.",
 			kyma:   func(k *v1alpha1.Kyma) { k.DeletionTimestamp, k.Spec.ManagementPolicies = &now, keep },
 			fails:  boom,
 			want:   outcome{policies: keep, called: true, writes: 1},
@@ -254,7 +254,7 @@ func TestPropagate(t *testing.T) {
 			want:   outcome{policies: all, called: true},
 		},
 		"PlanWithoutUpdate": {
-			reason: "If Update is not called, the propagator does it.",
+			reason: "If Update is not called, the propagator makes the change.",
 			kyma: func(k *v1alpha1.Kyma) {
 				k.Spec.ForProvider.Mode, k.Spec.ManagementPolicies = v1alpha1.ModePlan, observe
 			},

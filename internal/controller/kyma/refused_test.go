@@ -65,7 +65,7 @@ func TestPropagateToAll(t *testing.T) {
 			},
 		},
 		"Conflict": {
-			reason: "A conflict does not mask what was refused.",
+			reason: "A conflict does not mask the rejected changes.",
 			kyma:   pause,
 			fails:  map[string]error{"k-a": errors.New("forbidden: quota"), "k-b": kerrors.NewConflict(schema.GroupResource{}, "k-b", errors.New("boom"))},
 			want:   want{applied: []string{"k-a", "k-b"}, synced: refused, failed: true},

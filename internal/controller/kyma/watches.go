@@ -88,7 +88,7 @@ func (w *watches) manifests() handler.EventHandler {
 			is, isok := e.ObjectNew.(*v1alpha1.Manifest)
 			if ok && isok && affectsKyma(was, is) {
 				after := later
-				if isSettled(was, is) && !w.isFollowed(ctx, is) {
+				if isStateChange(was, is) && !w.isFollowed(ctx, is) {
 					after = soon
 				}
 				q := priority.LowIf(q, w.priorities.IsRollingOut(client.ObjectKeyFromObject(is)))
@@ -160,8 +160,8 @@ func firstWrite() predicate.Predicate {
 	}
 }
 
-// isSettled reports whether a Manifest became Ready or stopped being Ready, failed, or is being deleted.
-func isSettled(was, is *v1alpha1.Manifest) bool {
+// isStateChange reports whether a Manifest became Ready or stopped being Ready, failed, or is being deleted.
+func isStateChange(was, is *v1alpha1.Manifest) bool {
 	a, b := was.Status.AtProvider.State, is.Status.AtProvider.State
 	return a != b && (a == v1alpha1.StateReady || b != v1alpha1.StateProcessing) || meta.WasDeleted(was) != meta.WasDeleted(is)
 }

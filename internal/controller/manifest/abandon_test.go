@@ -67,76 +67,76 @@ func TestAbandon(t *testing.T) {
 		want   want
 	}{
 		"Unannotated": {
-			reason: "Nothing is left behind without being told to, but how to tell is said.",
+			reason: "Without the annotation, nothing is abandoned, and the message names the annotation.",
 			mr:     named("n", "m", deleted), err: away, since: time.Hour, want: want{hint: true},
 		},
 		"Unreachable": {
-			reason: "A cluster that does not answer is given up.",
+			reason: "A cluster that does not respond is abandoned.",
 			mr:     named("n", "m", deleted, abandon("true")), err: errors.Wrap(away, "inventory"), since: time.Minute,
 			want: want{released: true, hint: true, events: 1},
 		},
 		"Page": {
-			reason: "Something else answers in place of the cluster.",
+			reason: "Another server responds at the address of the cluster.",
 			mr:     named("n", "m", deleted, abandon("true")), err: errors.Wrap(&notfound.Error{Host: "https://gone"}, "inventory"), since: time.Minute,
 			want: want{released: true, hint: true, events: 1},
 		},
 		"WrongCluster": {
-			reason: "Another cluster answers in its place.",
+			reason: "Another cluster responds at the address of the cluster.",
 			mr:     named("n", "m", deleted, abandon("true")), err: &engine.WrongClusterError{Expected: "a", Found: "b"}, since: time.Minute,
 			want: want{released: true, hint: true, events: 1},
 		},
 		"UnannotatedWrongCluster": {
-			reason: "What another cluster answers takes no finalizer away.",
+			reason: "A response from another cluster does not remove the finalizer.",
 			mr:     named("n", "m", deleted), err: &engine.WrongClusterError{Expected: "a", Found: "b"}, since: time.Hour, want: want{hint: true},
 		},
 		"UnannotatedPage": {
-			reason: "What it answers takes no finalizer away.",
+			reason: "A response from another server does not remove the finalizer.",
 			mr:     named("n", "m", deleted), err: &notfound.Error{Host: "https://gone"}, since: time.Hour, want: want{hint: true},
 		},
 		"Hiccup": {
-			reason: "But not at once.",
+			reason: "A cluster is not abandoned after the first failure.",
 			mr:     named("n", "m", deleted, abandon("true")), err: away, since: 0, want: want{hint: true},
 		},
 		"Unauthorized": {
-			reason: "Credentials that are refused do not lead to the cluster.",
+			reason: "A cluster that rejects the credentials is abandoned.",
 			mr:     named("n", "m", deleted, abandon("true")), err: kerrors.NewUnauthorized("no"), since: time.Minute,
 			want: want{released: true, hint: true, events: 1},
 		},
 		"Timeout": {
-			reason: "Nor is a cluster that takes forever.",
+			reason: "A cluster whose requests time out is abandoned.",
 			mr:     named("n", "m", deleted, abandon("true")), err: fmt.Errorf("get: %w", context.DeadlineExceeded), since: time.Minute,
 			want: want{released: true, hint: true, events: 1},
 		},
 		"OtherValue": {
-			reason: "Only true is true.",
+			reason: "Only the value true requests it.",
 			mr:     named("n", "m", deleted, abandon("yes")), err: away, since: time.Minute, want: want{hint: true},
 		},
 		"Forbidden": {
-			reason: "Permissions that are missing for a short time are waited for.",
+			reason: "The provider waits if permissions are missing for a short time.",
 			mr:     named("n", "m", deleted, abandon("true")), since: time.Minute,
 			err: kerrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "x", errors.New("no")), want: want{hint: true},
 		},
 		"ForbiddenForLong": {
-			reason: "A cluster that no longer lets the provider see its inventory is given up.",
+			reason: "A cluster that forbids access to the inventory for a long time is abandoned.",
 			mr:     named("n", "m", deleted, abandon("true")), since: 5 * time.Minute,
 			err: kerrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "x", errors.New("no")), want: want{released: true, hint: true, events: 1},
 		},
 		"ForbiddenUnannotated": {
-			reason: "But only if a user says so.",
+			reason: "Without the annotation, missing permissions do not abandon a cluster.",
 			mr:     named("n", "m", deleted), since: time.Hour,
 			err: kerrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "x", errors.New("no")), want: want{hint: true},
 		},
 		"Internal": {
-			reason: "Also when it is in trouble itself.",
+			reason: "An API server that responds with an internal error is still reachable.",
 			mr:     named("n", "m", deleted, abandon("true")), err: kerrors.NewInternalError(errors.New("etcd")), since: time.Minute,
 		},
 		"Conflict": {
-			reason: "A conflict passes.",
+			reason: "A conflict is temporary.",
 			mr:     named("n", "m", deleted, abandon("true")), since: time.Minute,
 			err: kerrors.NewConflict(schema.GroupResource{Resource: "secrets"}, "x", errors.New("changed")),
 		},
 		"Held": {
-			reason: "Where others hold the Manifest, it is not told each time.",
+			reason: "While other finalizers block the deletion of the Manifest, the event is not repeated.",
 			mr: named("n", "m", deleted, abandon("true"), func(m *v1alpha1.Manifest) {
 				m.Finalizers = []string{"finalizer.managedresource.crossplane.io", metav1.FinalizerDeleteDependents}
 			}),
@@ -175,23 +175,23 @@ func TestAbandonWithoutConfig(t *testing.T) {
 		want   []string
 	}{
 		"Unannotated": {
-			reason: "What is installed is not forgotten because no one knows where.",
+			reason: "Without the annotation, an installed module is not abandoned, even if its cluster is unknown.",
 			mr:     named("n", "m", deleted, uses("none")),
 		},
 		"NoConfig": {
-			reason: "Without a config there is no way to the cluster.",
+			reason: "Without a ProviderConfig, the cluster cannot be reached.",
 			mr:     named("n", "m", deleted, uses("none"), abandon("true")),
 			want:   []string{"Abandoned: Left objects behind in the cluster of ProviderConfig n/none: inventory Secret n.m (ProviderConfig n/none does not exist)"},
 		},
 		"NoSecret": {
-			reason: "Nor without the Secret that it names.",
+			reason: "Without the Secret of the ProviderConfig, the cluster cannot be reached.",
 			mr:     named("n", "m", deleted, uses("there"), abandon("true")),
 			get:    errors.Wrap(&config.MissingError{Object: "Secret n/s"}, "spec.credentials"),
 			want: []string{"Abandoned: Left objects behind in the cluster of ProviderConfig n/there: inventory Secret n.m " +
 				"(ProviderConfig there: spec.credentials: Secret n/s does not exist)"},
 		},
 		"Unread": {
-			reason: "A Secret that cannot be read right now may be there.",
+			reason: "A Secret that cannot be read temporarily may exist.",
 			mr:     named("n", "m", deleted, uses("there"), abandon("true")), get: context.DeadlineExceeded,
 		},
 	}
@@ -243,7 +243,7 @@ func TestLeftBehind(t *testing.T) {
 				"its CRDs; custom resource Widget apps/main",
 		},
 		"Ignored": {
-			reason: "A custom resource that is left to others is not ours to name, and one of the cluster has no namespace.",
+			reason: "A custom resource that the Manifest does not manage is not listed, and a cluster-scoped one has no namespace.",
 			mr: named("n", "m", func(m *v1alpha1.Manifest) {
 				m.Spec.ForProvider.Resource = &runtime.RawExtension{Raw: []byte(`{"kind":"Widget","metadata":{"name":"main"}}`)}
 				m.Spec.ForProvider.CustomResourcePolicy = v1alpha1.CustomResourcePolicyIgnore
@@ -251,7 +251,7 @@ func TestLeftBehind(t *testing.T) {
 			want: "inventory Secret n.m",
 		},
 		"Many": {
-			reason: "The line has an end.",
+			reason: "The length of the message is limited.",
 			mr: named("n", "m", func(m *v1alpha1.Manifest) {
 				for _, n := range []string{"a", "b", "c", "d", "e", "f", "g"} {
 					m.Spec.ForProvider.Installs = append(m.Spec.ForProvider.Installs, v1alpha1.Install{Name: n, Namespace: "x"})

@@ -90,7 +90,7 @@ func TestSetOf(t *testing.T) {
 			want:   want{digests: []string{"oci-ref " + digest}, calls: []string{"ChartByDigest r.example.org/x/y/z " + digest}},
 		},
 		"OCIChart": {
-			reason: "A chart of a registry is pulled by version.",
+			reason: "A chart in a registry is pulled by version.",
 			mr: named("n", "m", installs(v1alpha1.Source{
 				Type: v1alpha1.SourceTypeHelmChart, URL: "oci://r.example.org/charts", ChartName: "web", Version: "1.2.3",
 			})),
@@ -100,7 +100,7 @@ func TestSetOf(t *testing.T) {
 			},
 		},
 		"ChartRepository": {
-			reason: "A chart of a repository is looked up in the index.",
+			reason: "A chart in a chart repository is looked up in the index.",
 			mr: named("n", "m", installs(v1alpha1.Source{
 				Type: v1alpha1.SourceTypeHelmChart, URL: "https://charts.example.org", ChartName: "web",
 			})),
@@ -110,12 +110,12 @@ func TestSetOf(t *testing.T) {
 			},
 		},
 		"Raw": {
-			reason: "Plain objects of a layer are pulled by digest.",
+			reason: "Plain YAML in a layer is pulled by digest.",
 			mr:     named("n", "m", installs(v1alpha1.Source{Type: v1alpha1.SourceTypeRaw, Repo: "r.example.org/x", Name: "y/z", Ref: digest})),
 			want:   want{digests: []string{"raw " + digest}, calls: []string{"Layer r.example.org/x/y/z " + digest}, forms: []manifest.Form{manifest.FormPlain}},
 		},
 		"Kustomize": {
-			reason: "So is a kustomization, with a directory.",
+			reason: "A kustomization in a directory of a layer is pulled by digest.",
 			mr:     named("n", "m", installs(v1alpha1.Source{Type: v1alpha1.SourceTypeKustomize, Repo: "r.example.org/x", Name: "y/z", Ref: digest, Path: "overlay"})),
 			want: want{
 				digests: []string{"kustomize " + digest}, calls: []string{"Layer r.example.org/x/y/z " + digest},
@@ -123,28 +123,28 @@ func TestSetOf(t *testing.T) {
 			},
 		},
 		"Config": {
-			reason: "The config is a blob too, and identified by its digest.",
+			reason: "The config is a blob, and is identified by its digest.",
 			mr: named("n", "m", func(m *v1alpha1.Manifest) {
 				m.Spec.ForProvider.Config = &v1alpha1.LayerSource{Repo: "r.example.org/x", Name: "y/z", Ref: digest}
 			}),
 			want: want{config: "config " + digest, calls: []string{"Blob r.example.org/x/y/z " + digest}},
 		},
 		"BadValues": {
-			reason: "Values that are not an object name the install.",
+			reason: "The error for values that are not an object names the install.",
 			mr: named("n", "m", installs(v1alpha1.Source{Type: v1alpha1.SourceTypeOCIRef}), func(m *v1alpha1.Manifest) {
 				m.Spec.ForProvider.Installs[0].Values = &runtime.RawExtension{Raw: []byte(`[]`)}
 			}),
 			want: want{err: `spec.forProvider.installs["a"]: values must be an object`},
 		},
 		"ResourceWithoutName": {
-			reason: "A custom resource must have a name, as it is created once.",
+			reason: "A custom resource must have a name, because it is created only once.",
 			mr: named("n", "m", func(m *v1alpha1.Manifest) {
 				m.Spec.ForProvider.Resource = &runtime.RawExtension{Raw: []byte(`{"apiVersion":"v1","kind":"Foo","metadata":{}}`)}
 			}),
 			want: want{err: "spec.forProvider.resource: metadata.name is missing"},
 		},
 		"ResourceIgnored": {
-			reason: "With policy Ignore the custom resource is ignored.",
+			reason: "With the policy Ignore, the custom resource is ignored.",
 			mr: named("n", "m", func(m *v1alpha1.Manifest) {
 				m.Spec.ForProvider.CustomResourcePolicy = v1alpha1.CustomResourcePolicyIgnore
 				m.Spec.ForProvider.Resource = &runtime.RawExtension{Raw: []byte(`{}`)}

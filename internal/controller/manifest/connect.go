@@ -83,20 +83,20 @@ func (c *connector) Connect(ctx context.Context, mr *v1alpha1.Manifest) (managed
 		}
 		return nil, err
 	}
-	e, verdict, err := c.connect(ctx, mr)
+	e, verified, err := c.connect(ctx, mr)
 	if w := (*waitError)(nil); errors.As(err, &w) {
 		after := func(d time.Duration) { c.requeuer.After(client.ObjectKeyFromObject(mr), d) }
 		return &waiting{report: report, after: after, err: w.error}, nil
 	}
 	if err != nil {
-		report.verification(mr, verdict)
+		report.verification(mr, verified)
 		return nil, report.failure(mr, err)
 	}
 	return e, nil
 }
 
-// connect returns the external client of a Manifest, and the verdict on its signatures, which is nil before the verification.
-func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*external, *verdict, error) {
+// connect returns the external client of a Manifest, and the result of verifying its signatures, which is nil before the verification.
+func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*external, *verification, error) {
 	if err := c.usage.Track(ctx, mr); err != nil {
 		return nil, nil, errors.Wrap(err, "cannot track usage of the ProviderConfig")
 	}
@@ -113,29 +113,29 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 	if err := checkReady(cluster); err != nil {
 		return nil, nil, &waitError{err}
 	}
-	verdict := c.verify(ctx, cfg, mr)
-	if err := verdict.refusal(); err != nil {
-		return nil, verdict, err
+	verified := c.verify(ctx, cfg, mr)
+	if err := verified.refusal(); err != nil {
+		return nil, verified, err
 	}
 	user, err := cfg.User(mr.Namespace, mr.Spec.ForProvider.Impersonate)
 	if err != nil {
-		return nil, verdict, err
+		return nil, verified, err
 	}
 	if cluster, err = c.restrict(key, cluster, cfg, user); err != nil {
-		return nil, verdict, errors.Wrapf(err, "%s %s", cfg.Kind, cfg.Name)
+		return nil, verified, errors.Wrapf(err, "%s %s", cfg.Kind, cfg.Name)
 	}
 	sources := c.sources(cfg)
 	bundle, err := sources.bundleOf(mr)
 	if err != nil {
-		return nil, verdict, ready.Final(err)
+		return nil, verified, ready.Final(err)
 	}
 	secrets, err := c.values.Fill(ctx, mr.Namespace, &mr.Spec.ForProvider, bundle)
 	if err != nil {
-		return nil, verdict, err
+		return nil, verified, err
 	}
 	origin := c.origin.Of(ctx, c.client, mr)
 	e := c.external(key, cluster, origin.Mark(bundle), secrets)
-	e.verdict, e.firstUpdate, e.repaired = verdict, c.firstUpdate, c.repaired
+	e.verified, e.firstUpdate, e.repaired = verified, c.firstUpdate, c.repaired
 	e.decider = &decider{
 		bundle: bundle, report: e.report, now: time.Now,
 		desired: sync.OnceValues(func() (*checkpoint.Snapshot, error) { return checkpoint.New(mr, bundle, secrets) }),
@@ -147,7 +147,7 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 			return origin.Mark(unshared(restored)), err
 		},
 	}
-	return e, verdict, nil
+	return e, verified, nil
 }
 
 // unshared marks the values of a restored bundle, which can be nil, as those of its tenant: they were stored together with Secrets.

@@ -80,26 +80,26 @@ func TestConnect(t *testing.T) {
 	}{
 		"Connected":     {reason: "The cluster is that of the config.", mr: named("n", "m", uses("there")), want: want{cluster: "fresh"}},
 		"NoConfig":      {reason: "A config that is missing is named.", mr: named("n", "m", uses("none")), want: want{err: "ProviderConfig n/none does not exist"}},
-		"NoCredentials": {reason: "So is one without credentials.", mr: named("n", "m", uses("there")), get: errors.New("no key"), want: want{err: "ProviderConfig there: no key"}},
-		"Invalid":       {reason: "What cannot be installed is refused.", mr: named("n", "m", uses("there"), invalid), want: want{err: `spec.forProvider.installs["a"]`}},
+		"NoCredentials": {reason: "A ProviderConfig without credentials is an error.", mr: named("n", "m", uses("there")), get: errors.New("no key"), want: want{err: "ProviderConfig there: no key"}},
+		"Invalid":       {reason: "An invalid spec is rejected.", mr: named("n", "m", uses("there"), invalid), want: want{err: `spec.forProvider.installs["a"]`}},
 		"DeletedInvalid": {
-			reason: "What cannot be installed can be removed.",
+			reason: "A Manifest with an invalid spec can be removed.",
 			mr:     named("n", "m", uses("there"), invalid, installed, deleted), want: want{cluster: "fresh"},
 		},
 		"DeletedWithoutConfig": {
-			reason: "A config that went first is not needed, as the connection still stands.",
+			reason: "If the ProviderConfig was deleted first, the existing connection is used.",
 			mr:     named("n", "m", uses("none"), installed, deleted), last: true, want: want{cluster: "last"},
 		},
 		"DeletedWithoutCredentials": {
-			reason: "So with credentials.",
+			reason: "If the credentials were deleted first, the existing connection is used.",
 			mr:     named("n", "m", uses("there"), installed, deleted), get: errors.New("no key"), last: true, want: want{cluster: "last"},
 		},
 		"DeletedButInstalled": {
-			reason: "What is installed is not forgotten because no one knows where.",
+			reason: "An installed module is not abandoned, even if its cluster is unknown.",
 			mr:     named("n", "m", uses("none"), installed, deleted), want: want{err: "ProviderConfig n/none does not exist"},
 		},
 		"DeletedNeverInstalled": {
-			reason: "What never came to a cluster need not be removed from it.",
+			reason: "A module that was never installed does not need to be removed.",
 			mr:     named("n", "m", uses("none"), deleted), want: want{nothing: true},
 		},
 		"NotAllowed": {
@@ -107,15 +107,15 @@ func TestConnect(t *testing.T) {
 			mr:     named("n", "m", ofProvider), want: want{err: `ClusterProviderConfig own cannot be used in namespace "n"`},
 		},
 		"DeletedNotAllowed": {
-			reason: "A namespace that is no longer allowed can remove what it has installed, and take over nothing else.",
+			reason: "A namespace that is no longer allowed can remove what it installed, but cannot adopt anything.",
 			mr:     named("n", "m", ofProvider, adopting, installed, deleted), want: want{cluster: "fresh"},
 		},
 		"DeletedNeverAllowed": {
-			reason: "A namespace that was never allowed does not connect, not even to remove.",
+			reason: "A namespace that was never allowed cannot connect, even to remove a module.",
 			mr:     named("n", "m", ofProvider, adopting, deleted), want: want{nothing: true},
 		},
 		"DeletedAdopting": {
-			reason: "A namespace that is allowed removes as its Manifest specifies.",
+			reason: "In an allowed namespace, the removal follows the spec of the Manifest.",
 			mr:     named("n", "m", uses("there"), adopting, installed, deleted), want: want{cluster: "fresh", adopts: true},
 		},
 	}

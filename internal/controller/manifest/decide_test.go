@@ -67,12 +67,12 @@ func TestDecide(t *testing.T) {
 	}{
 		"NoRollback": {reason: "Without a rollback no snapshot is made.", mr: named("n", "m"), cp: checkpoint.State{Data: one.Data}, want: want{action: rollback.Install}},
 		"NoUpdate": {
-			reason: "What must not be changed is not rolled back.", cp: checkpoint.State{Data: one.Data},
+			reason: "A module that must not be changed is not rolled back.", cp: checkpoint.State{Data: one.Data},
 			mr: named("n", "m", asks, rolledBack, withPolicies(xpv2.ManagementActionObserve)), want: want{action: rollback.Install},
 		},
-		"First":      {reason: "What is desired is kept.", mr: named("n", "m", asks), want: want{action: rollback.InstallAndKeep, keep: two.Data, described: true}},
+		"First":      {reason: "The desired revision is kept.", mr: named("n", "m", asks), want: want{action: rollback.InstallAndKeep, keep: two.Data, described: true}},
 		"Atomic":     {reason: "An install can ask for a rollback.", mr: named("n", "m"), cp: checkpoint.State{Atomic: time.Minute}, want: want{action: rollback.InstallAndKeep, keep: two.Data, described: true}},
-		"RolledBack": {reason: "What is brought back stays the checkpoint.", mr: named("n", "m", asks, rolledBack), cp: checkpoint.State{Data: one.Data}, want: want{action: rollback.BringBack, keep: one.Data, described: true}},
+		"RolledBack": {reason: "A restored revision stays the checkpoint.", mr: named("n", "m", asks, rolledBack), cp: checkpoint.State{Data: one.Data}, want: want{action: rollback.BringBack, keep: one.Data, described: true}},
 		"Unreadable": {reason: "A snapshot that cannot be read is none.", mr: named("n", "m", asks, rolledBack), cp: checkpoint.State{Data: []byte("x")}, want: want{action: rollback.InstallAndKeep, keep: two.Data, described: true}},
 	}
 	for name, tc := range cases {

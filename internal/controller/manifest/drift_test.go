@@ -62,7 +62,7 @@ func TestDriftStatus(t *testing.T) {
 			want: v1alpha1.DriftStatus{Objects: firstMany, OmittedObjects: 3},
 		},
 		"ManyFields": {
-			reason: "So are fields.", drift: []engine.Drift{{Key: key("Secret", "a"), Fields: fields}},
+			reason: "Fields that are not listed are counted.", drift: []engine.Drift{{Key: key("Secret", "a"), Fields: fields}},
 			want: v1alpha1.DriftStatus{Objects: []v1alpha1.DriftedObject{
 				{ObjectReference: ref("Secret", "a"), Change: "Changed", Fields: fields[:mostFields], OmittedFields: 2},
 			}},

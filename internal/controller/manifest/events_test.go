@@ -25,7 +25,7 @@ func TestRecord(t *testing.T) {
 			r.recordRemoval(mr, engine.Removal{})
 		}},
 		"Applied": {
-			reason: "What was replaced and what was kept is named.",
+			reason: "The event names the replaced objects and the objects that were kept.",
 			record: func(r *reporter, mr *v1alpha1.Manifest) {
 				r.recordApply(mr, engine.Result{Recreated: one, Kept: one})
 			},
@@ -35,7 +35,7 @@ func TestRecord(t *testing.T) {
 			},
 		},
 		"Shared": {
-			reason: "CRDs that are used, taken over and kept are named, with their owners and users.",
+			reason: "The event names the CRDs that are used, taken over and kept, with their owners and users.",
 			record: func(r *reporter, mr *v1alpha1.Manifest) {
 				crd := func(name string) cluster.ObjectRef {
 					return cluster.ObjectRef{Kind: "CustomResourceDefinition", Name: name}
@@ -52,7 +52,7 @@ func TestRecord(t *testing.T) {
 			},
 		},
 		"Released": {
-			reason: "Both custom resources are named.",
+			reason: "The event names both custom resources.",
 			record: func(r *reporter, mr *v1alpha1.Manifest) {
 				r.recordApply(mr, engine.Result{Released: []engine.Released{{Resource: one[0], Instead: cluster.ObjectRef{Kind: "Job", Namespace: "a", Name: "two"}}}})
 			},
@@ -60,7 +60,7 @@ func TestRecord(t *testing.T) {
 				"Job a/one was replaced by Job a/two, is no longer managed, and stays in the cluster; delete the previous one if not needed"},
 		},
 		"LeftBehind": {
-			reason: "Each object has its reason, and the first ones are named.",
+			reason: "The event contains the reason of each object, and names the first ones.",
 			record: func(r *reporter, mr *v1alpha1.Manifest) {
 				var left []engine.LeftBehind
 				for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
@@ -79,7 +79,7 @@ func TestRecord(t *testing.T) {
 			},
 		},
 		"Rebuilt": {
-			reason: "It is said how many objects were found, and what was not searched.",
+			reason: "The event reports the number of objects found, and the kinds that were not searched.",
 			record: func(r *reporter, mr *v1alpha1.Manifest) {
 				r.recordApply(mr, engine.Result{Rebuilt: &engine.Rebuilt{Objects: 3}})
 				r.recordRemoval(mr, engine.Removal{Rebuilt: &engine.Rebuilt{Objects: 2, Unsearched: []string{"Node", "Pod"}}})
@@ -91,21 +91,21 @@ func TestRecord(t *testing.T) {
 			},
 		},
 		"HooksFailed": {
-			reason: "Hooks of installs that were pruned are named where they failed.",
+			reason: "The event names the failed hooks of pruned installs.",
 			record: func(r *reporter, mr *v1alpha1.Manifest) {
 				r.recordApply(mr, engine.Result{HookFailures: []string{"web: hook post-delete Job a/one failed", "db: no"}})
 			},
 			want: []string{"HookFailed: web: hook post-delete Job a/one failed; db: no"},
 		},
 		"RemovedHooksFailed": {
-			reason: "So are those of a Manifest that was removed.",
+			reason: "The event names the failed hooks of a removed Manifest.",
 			record: func(r *reporter, mr *v1alpha1.Manifest) {
 				r.recordRemoval(mr, engine.Removal{Gone: true, HookFailures: []string{"web: no"}})
 			},
 			want: []string{"HookFailed: web: no"},
 		},
 		"Removed": {
-			reason: "What was kept is named, and what was deleted that others made.",
+			reason: "The event names the objects that were kept, and the deleted objects that others created.",
 			record: func(r *reporter, mr *v1alpha1.Manifest) {
 				r.recordRemoval(mr, engine.Removal{Kept: one, Forced: one})
 			},

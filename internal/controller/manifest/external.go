@@ -44,8 +44,8 @@ type external struct {
 	memory  *checkpoint.Memory
 	// report redacts and records all texts about the content of the Manifest.
 	report *reporter
-	// verdict is the result of the verification of the sources.
-	verdict *verdict
+	// verified is the result of the verification of the sources.
+	verified *verification
 	// again requests another pass.
 	again func()
 	// after requests another pass after a delay.
@@ -75,7 +75,7 @@ func (e *external) Observe(ctx context.Context, mr *v1alpha1.Manifest) (managed.
 	if meta.WasDeleted(mr) {
 		return e.observeRemoval(ctx, mr)
 	}
-	e.report.verification(mr, e.verdict)
+	e.report.verification(mr, e.verified)
 	if planOnly(mr) {
 		return e.observePlan(ctx, mr)
 	}
@@ -226,7 +226,7 @@ func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 	if e.first {
 		// Observe has recorded no event about the signatures, and the managed reconciler may have lost the condition since.
 		unmark(mr, v1alpha1.TypeVerified)
-		e.report.verification(mr, e.verdict)
+		e.report.verification(mr, e.verified)
 	}
 	r, err := e.apply(ctx, mr)
 	o, oerr := e.engine.Observe(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)

@@ -93,13 +93,13 @@ func TestObserve(t *testing.T) {
 		want   want
 	}{
 		"Missing": {
-			reason: "Without an inventory there is no external resource.",
+			reason: "Without an inventory, the external resource does not exist.",
 			mr:     named("n", "m"),
 			o:      engine.Observation{State: engine.Processing},
 			want:   want{state: v1alpha1.StateProcessing},
 		},
 		"Drifted": {
-			reason: "Drift is told as the difference. Update follows, and reports.",
+			reason: "Drift is reported as the difference. The status is left to Update.",
 			mr:     named("n", "m"),
 			o:      engine.Observation{Exists: true, State: engine.Processing, Drift: []engine.Drift{{Key: cluster.ObjectRef{Kind: "ConfigMap", Name: "a"}, Kind: engine.DriftDeleted}}},
 			want: want{
@@ -107,43 +107,43 @@ func TestObserve(t *testing.T) {
 			},
 		},
 		"NoUpdate": {
-			reason: "If no Update follows, Observe reports.",
+			reason: "If Update is not called, Observe reports the state.",
 			mr:     named("n", "m", withPolicies(xpv2.ManagementActionObserve, xpv2.ManagementActionCreate)),
 			o:      engine.Observation{Exists: true, State: engine.Processing},
 			want:   want{o: managed.ExternalObservation{ResourceExists: true}, state: v1alpha1.StateProcessing},
 		},
 		"NoUpdateFirst": {
-			reason: "Without the policy Update, Create does the steps of the first install.",
+			reason: "Without the policy Update, Create performs the steps of the first install.",
 			mr:     named("n", "m", withPolicies(xpv2.ManagementActionObserve, xpv2.ManagementActionCreate)),
 			o:      engine.Observation{Exists: true, Installing: true, State: engine.Processing},
 			want:   want{state: v1alpha1.StateProcessing},
 		},
 		"UpdateFirst": {
-			reason: "With it, Update does.",
+			reason: "With the policy Update, Update performs the steps of the first install.",
 			mr:     named("n", "m"),
 			o:      engine.Observation{Exists: true, Installing: true, State: engine.Processing},
 			want:   want{o: managed.ExternalObservation{ResourceExists: true}},
 		},
 		"NoCreate": {
-			reason: "Without the policy Create, nothing is installed, and Observe says so.",
+			reason: "Without the policy Create, nothing is installed, and Observe reports this.",
 			mr:     named("n", "m", withPolicies(xpv2.ManagementActionObserve, xpv2.ManagementActionUpdate)),
 			o:      engine.Observation{State: engine.Processing},
 			want:   want{o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, state: v1alpha1.StateProcessing},
 		},
 		"Ready": {
-			reason: "What is up to date is reported by Observe.",
+			reason: "If the module is up to date, Observe reports the state.",
 			mr:     named("n", "m"),
 			o:      engine.Observation{Exists: true, UpToDate: true, State: engine.Ready},
 			want:   want{o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, state: v1alpha1.StateReady},
 		},
 		"Deleting": {
-			reason: "What is being deleted is never brought up to date again.",
+			reason: "A Manifest that is being deleted is never updated.",
 			mr:     named("n", "m", deleted),
 			o:      engine.Observation{Exists: true, State: engine.Processing},
 			want:   want{o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, state: v1alpha1.StateDeleting},
 		},
 		"Unreachable": {
-			reason: "What cannot be seen is an error, in the state too.",
+			reason: "If the cluster cannot be observed, Observe returns an error and reports the state Error.",
 			mr:     named("n", "m"),
 			err:    boom,
 			want:   want{err: true, state: v1alpha1.StateError},

@@ -26,7 +26,7 @@ func TestFlatten(t *testing.T) {
 	}{
 		"Parts": {reason: "A conflict of a part is not one of the Manifest.", err: errors.Wrap(errors.Join(conflict), "web"), want: want{Text: "web: " + conflict.Error()}},
 		"Other": {
-			reason: "Another kind of a part is kept.", err: errors.Wrap(errors.Join(forbidden), "web"),
+			reason: "A part of another kind is kept.", err: errors.Wrap(errors.Join(forbidden), "web"),
 			want: want{Text: "web: " + forbidden.Error(), Forbidden: true},
 		},
 		"Whole": {reason: "An error of the whole call keeps its kind.", err: errors.Wrap(conflict, "web"), want: want{Text: "web: " + conflict.Error(), Conflict: true}},

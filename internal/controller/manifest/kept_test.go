@@ -26,38 +26,38 @@ func TestReadyIsKept(t *testing.T) {
 		observed, applied int
 	}
 	refusal := errors.New("cannot save the inventory")
-	atomic := func(l *life) { l.mr.Spec.ForProvider.Rollback, l.eng.atomic = nil, time.Minute }
+	atomic := func(l *simulation) { l.mr.Spec.ForProvider.Rollback, l.eng.atomic = nil, time.Minute }
 	cases := map[string]struct {
 		reason string
-		change func(l *life)
+		change func(l *simulation)
 		want   want
 	}{
-		"Manifest": {"The Manifest requests rollbacks.", func(*life) {}, want{v1alpha1.StateReady, true, 3, 2}},
+		"Manifest": {"The Manifest requests rollbacks.", func(*simulation) {}, want{v1alpha1.StateReady, true, 3, 2}},
 		"Atomic":   {"The first install shows that it requests rollbacks.", atomic, want{v1alpha1.StateReady, true, 3, 2}},
-		"None": {"Nothing is kept if no one requests rollbacks.", func(l *life) {
+		"None": {"Without rollbacks, no revision is stored.", func(l *simulation) {
 			l.mr.Spec.ForProvider.Rollback = nil
 		}, want{v1alpha1.StateReady, false, 2, 1}},
-		"Fails": {"What is not Ready is not kept.", func(l *life) {
+		"Fails": {"A revision that is not Ready is not stored.", func(l *simulation) {
 			l.eng.fails["1.0.0"] = true
 		}, want{v1alpha1.StateError, false, 2, 1}},
-		"FailsWithError": {"The reason why it fails is shown.", func(l *life) {
+		"FailsWithError": {"The status contains the reason of the failure.", func(l *simulation) {
 			l.eng.fails["1.0.0"], l.eng.refusal = true, refusal
 		}, want{v1alpha1.StateError, false, 2, 1}},
-		"Refused": {"A Manifest does not become Ready before it is kept.", func(l *life) {
+		"Refused": {"A Manifest does not become Ready before its revision is stored.", func(l *simulation) {
 			l.eng.refusal = refusal
 		}, want{v1alpha1.StateProcessing, false, 3, 2}},
-		"RefusedAtomic": {"Nor does it if the installed content requests rollbacks.", func(l *life) {
+		"RefusedAtomic": {"The same applies if the installed content requests rollbacks.", func(l *simulation) {
 			atomic(l)
 			l.eng.refusal = refusal
 		}, want{v1alpha1.StateProcessing, false, 3, 2}},
-		"RefusedLater": {"A Manifest that is Ready stays so.", func(l *life) {
+		"RefusedLater": {"A Manifest that is Ready stays Ready.", func(l *simulation) {
 			l.mr.SetConditions(xpv2.Available())
 			l.eng.refusal = refusal
 		}, want{v1alpha1.StateReady, false, 3, 2}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			l := newLife(t)
+			l := newSimulation(t)
 			l.eng, l.mr.Status, l.memory = &versions{fails: map[string]bool{"2.0.0": true}}, v1alpha1.ManifestStatus{}, &checkpoint.Memory{}
 			l.calls = countingEngine{Engine: l.eng}
 			l.want("1.0.0")
@@ -93,7 +93,7 @@ func TestFirstUpdateVerified(t *testing.T) {
 			observe: func() (engine.Observation, error) { return engine.Observation{State: engine.Processing}, nil },
 			apply:   func() (engine.Result, error) { return engine.Result{}, boom },
 		}, &engine.Bundle{Name: "n.m"}, r)
-		e.firstUpdate, e.verdict = true, &verdict{mode: v1alpha1.VerificationWarn, err: errors.New("no signature")}
+		e.firstUpdate, e.verified = true, &verification{mode: v1alpha1.VerificationWarn, err: errors.New("no signature")}
 		if o, err := e.Observe(t.Context(), mr); err != nil || !o.ResourceExists || o.ResourceUpToDate {
 			t.Fatalf("Observe(...): want an update, got %+v, %v", o, err)
 		}

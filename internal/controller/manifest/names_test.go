@@ -41,18 +41,18 @@ func TestExternalNames(t *testing.T) {
 		want    want
 	}{
 		"Default": {reason: "The default is allowed.", mr: named("n", "web", uses("there")), want: want{Bundle: "n.web"}},
-		"Own":     {reason: "So is a name of the namespace.", mr: named("n", "web", uses("there"), calls("n.old")), want: want{Bundle: "n.old"}},
+		"Own":     {reason: "Another name with the prefix of the namespace is allowed.", mr: named("n", "web", uses("there"), calls("n.old")), want: want{Bundle: "n.old"}},
 		"Foreign": {reason: "The name of another namespace is refused.", mr: named("n", "web", uses("there"), calls("m.web")), want: refused},
 		"Allowed": {
-			reason: "A flag allows it, for an inventory with this owner.", mr: named("n", "web", uses("there"), calls("m.web")),
+			reason: "A flag allows the name, if the inventory has this owner.", mr: named("n", "web", uses("there"), calls("m.web")),
 			allowed: naming.Allowed{"n/m.*"}, want: want{Bundle: "m.web", Required: true},
 		},
 		"Removal": {
-			reason: "What was installed under a name that is refused now can be removed by its owner.",
+			reason: "A module whose name is no longer allowed can be removed by its owner.",
 			mr:     named("n", "web", uses("there"), calls("m.web"), deleted), want: want{Bundle: "m.web", Required: true},
 		},
 		"RemovalInvalid": {
-			reason: "So can what is invalid.",
+			reason: "A Manifest with an invalid spec can be removed by its owner.",
 			mr: named("n", "web", uses("there"), calls("m.web"), deleted, func(m *v1alpha1.Manifest) {
 				m.Spec.ForProvider.Installs = []v1alpha1.Install{{Name: "a"}}
 			}), want: want{Bundle: "m.web", Required: true},

@@ -29,12 +29,12 @@ func TestOptions(t *testing.T) {
 		"Force":   {reason: "Only true asks for a forced removal.", annotations: map[string]string{v1alpha1.AnnotationForceRemoval: "true"}, want: engine.CallOptions{ForceRemoval: true}},
 		"NoForce": {reason: "Another value does not.", annotations: map[string]string{v1alpha1.AnnotationForceRemoval: "yes"}},
 		"Keep": {
-			reason: "What is desired is kept once it is Ready.",
+			reason: "The desired revision is stored once it is Ready.",
 			choice: choice{decision: rollback.Decision{Action: rollback.InstallAndKeep}, keep: []byte("desired")},
 			want:   engine.CallOptions{Checkpoint: []byte("desired")},
 		},
 		"BringBack": {
-			reason: "What is brought back stays the last known good revision.",
+			reason: "After a rollback, the restored revision stays the last known good revision.",
 			choice: choice{decision: rollback.Decision{Action: rollback.BringBack}, keep: []byte("last")},
 			want:   engine.CallOptions{Checkpoint: []byte("last"), Rollback: true},
 		},

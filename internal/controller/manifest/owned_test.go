@@ -34,7 +34,7 @@ func TestInventoryOfOther(t *testing.T) {
 		err    bool
 	}{
 		"Deleted": {
-			reason: "Nothing of the other one is touched.", mr: named("n", "copy", deleted), want: managed.ExternalObservation{ResourceUpToDate: true},
+			reason: "Nothing that belongs to the other Manifest is changed.", mr: named("n", "copy", deleted), want: managed.ExternalObservation{ResourceUpToDate: true},
 			events: []string{"LeftBehind: Removed no objects: Secret kyma-system/n.m is the inventory of Manifest n/m"},
 		},
 		"Held":  {reason: "It is told once.", mr: named("n", "copy", deleted, others), want: managed.ExternalObservation{ResourceUpToDate: true}},

@@ -102,7 +102,7 @@ func TestObservePlan(t *testing.T) {
 			},
 		},
 		"NothingToDo": {
-			reason: "With nothing to do the state is that of what is installed.",
+			reason: "Without planned changes, the state is that of the installed objects.",
 			o:      engine.Observation{Exists: true, UpToDate: true, State: engine.Ready},
 			want: want{
 				state: v1alpha1.StateReady, ready: corev1.ConditionTrue, plan: &v1alpha1.PlanStatus{ObservedGeneration: 3},
@@ -120,7 +120,7 @@ func TestObservePlan(t *testing.T) {
 			},
 		},
 		"Problems": {
-			reason: "Problems are told in the message and as a warning.",
+			reason: "Problems are reported in the message and as a warning event.",
 			o:      engine.Observation{State: engine.Processing}, plan: planOf(0, "web: no"),
 			want: want{
 				state: v1alpha1.StateProcessing, message: "plan only, nothing is applied: 0 to create, 0 to change, 0 to prune; problems: web: no",

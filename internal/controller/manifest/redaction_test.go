@@ -189,7 +189,7 @@ func TestRedactedBeforeItIsCut(t *testing.T) {
 
 // TestSnapshotIsRedacted checks that a restored state shows none of its values, which can differ from the current values.
 func TestSnapshotIsRedacted(t *testing.T) {
-	l := newLife(t)
+	l := newSimulation(t)
 	l.now = l.now.Add(2 * time.Minute)
 	if err := l.pass(1); err != nil {
 		t.Fatal(err)

@@ -219,8 +219,8 @@ func (r *reporter) failure(mr *v1alpha1.Manifest, err error) error {
 }
 
 // verification sets the condition Verified, or removes it if no signatures are required. It does so in each pass, because the
-// managed reconciler drops the condition in passes that create. A nil verdict changes nothing.
-func (r *reporter) verification(mr *v1alpha1.Manifest, v *verdict) {
+// managed reconciler drops the condition in passes that create. A nil result changes nothing.
+func (r *reporter) verification(mr *v1alpha1.Manifest, v *verification) {
 	switch {
 	case v == nil:
 		return

@@ -28,7 +28,7 @@ func TestReport(t *testing.T) {
 		ready  corev1.ConditionStatus
 	}{
 		"Ready": {
-			reason: "What is ready has no message, and the version of its first chart.",
+			reason: "A ready Manifest has no message, and reports the version of its first chart.",
 			o: engine.Observation{State: engine.Ready, Ready: 2, Total: 2, Parts: []engine.PartState{
 				{Kind: engine.PartKindCRDs, State: engine.Ready}, {Install: "a", State: engine.Ready, Version: "1.0.0"}, {Install: "b", State: engine.Ready, Version: "2.0.0"}, {Kind: engine.PartKindResource, State: engine.Ready},
 			}},
@@ -44,7 +44,7 @@ func TestReport(t *testing.T) {
 			ready: corev1.ConditionTrue,
 		},
 		"Unwatched": {
-			reason: "Kinds that aren't watched are a note, and nothing is wrong.",
+			reason: "Kinds that aren't watched are reported as a note, not as an error.",
 			o:      engine.Observation{State: engine.Ready, Unwatched: []string{(&cluster.TooManyError{Kind: "ConfigMap", Selector: "a=b", Objects: 20, Bytes: 1 << 20}).Error()}},
 			want: v1alpha1.ManifestObservation{
 				State: v1alpha1.StateReady, Resources: &v1alpha1.ResourceCounts{},
@@ -54,7 +54,7 @@ func TestReport(t *testing.T) {
 			ready: corev1.ConditionTrue,
 		},
 		"Ceded": {
-			reason: "Fields of others are listed in the same order each time.",
+			reason: "Fields of other managers are always listed in the same order.",
 			o: engine.Observation{State: engine.Ready, Ceded: []engine.CededField{
 				{Key: cluster.ObjectRef{Kind: "ConfigMap", Namespace: "x", Name: "b"}, Field: "data.k", Contended: true},
 				{Key: cluster.ObjectRef{Group: "apps", Kind: "Deployment", Namespace: "x", Name: "a"}, Field: "spec.replicas", Manager: "hpa"},
@@ -80,19 +80,19 @@ func TestReport(t *testing.T) {
 			ready: corev1.ConditionTrue,
 		},
 		"Cluster": {
-			reason: "The cluster that has an inventory is the one that the module is installed in.",
+			reason: "A cluster that has the inventory is reported as the cluster of the module.",
 			o:      engine.Observation{Exists: true, State: engine.Ready, ClusterUID: "a"},
 			want:   v1alpha1.ManifestObservation{State: v1alpha1.StateReady, ClusterUID: "a", Resources: &v1alpha1.ResourceCounts{}},
 			ready:  corev1.ConditionTrue,
 		},
 		"ClusterPlanned": {
-			reason: "Nothing is installed yet in the cluster that is only planned for.",
+			reason: "In mode Plan, nothing is installed in the cluster yet.",
 			o:      engine.Observation{State: engine.Processing, ClusterUID: "a"},
 			want:   v1alpha1.ManifestObservation{State: v1alpha1.StateProcessing, Resources: &v1alpha1.ResourceCounts{}},
 			ready:  corev1.ConditionFalse,
 		},
 		"Warning": {
-			reason: "Ready is True only for what is ready.",
+			reason: "The condition Ready is True only if the module is ready.",
 			o:      engine.Observation{State: engine.Warning, Message: "a: look here"},
 			want: v1alpha1.ManifestObservation{
 				State: v1alpha1.StateWarning, Message: "a: look here", Resources: &v1alpha1.ResourceCounts{},
@@ -100,7 +100,7 @@ func TestReport(t *testing.T) {
 			ready: corev1.ConditionFalse,
 		},
 		"Long": {
-			reason: "Whatever a target cluster or a chart says, the API server accepts the status.",
+			reason: "The API server accepts the status, whatever the messages of a target cluster or chart contain.",
 			o: engine.Observation{
 				State: engine.Error, Message: strings.Repeat("m", 2000), TestToken: strings.Repeat("t", 2000),
 				Parts: []engine.PartState{{Install: "a", State: engine.Error, Version: strings.Repeat("1", 300), Message: strings.Repeat("i", 2000)}},

@@ -30,8 +30,8 @@ type Verifier interface {
 // reasonCannotVerify is the reason of a condition Verified that is Unknown, because a key or a descriptor cannot be read.
 const reasonCannotVerify xpv2.ConditionReason = "CannotVerify"
 
-// A verdict is the result of verifying that the sources of a Manifest are signed as its config requires.
-type verdict struct {
+// A verification is the result of verifying that the sources of a Manifest are signed as its config requires.
+type verification struct {
 	// title is the config and its mode, for messages.
 	title string
 	mode  v1alpha1.VerificationMode
@@ -41,10 +41,10 @@ type verdict struct {
 }
 
 // off reports whether the config requires no signatures.
-func (v *verdict) off() bool { return v.mode == v1alpha1.VerificationOff }
+func (v *verification) off() bool { return v.mode == v1alpha1.VerificationOff }
 
 // refusal returns why nothing may be applied. In mode Warn it returns nil, because the Manifest is applied in any case.
-func (v *verdict) refusal() error {
+func (v *verification) refusal() error {
 	if v.mode == v1alpha1.VerificationWarn {
 		return nil
 	}
@@ -52,8 +52,8 @@ func (v *verdict) refusal() error {
 }
 
 // verify verifies the sources of a Manifest as its config requires.
-func (c *connector) verify(ctx context.Context, cfg *config.Config, mr *v1alpha1.Manifest) *verdict {
-	out := &verdict{title: cfg.Kind + " " + cfg.Name, mode: v1alpha1.VerificationOff}
+func (c *connector) verify(ctx context.Context, cfg *config.Config, mr *v1alpha1.Manifest) *verification {
+	out := &verification{title: cfg.Kind + " " + cfg.Name, mode: v1alpha1.VerificationOff}
 	if v := cfg.Spec.Verification; v != nil && v.Mode != "" {
 		out.mode = v.Mode
 	}
@@ -88,8 +88,8 @@ func (c *connector) signed(ctx context.Context, cfg *config.Config, mr *v1alpha1
 	return keys, module.CheckLimits(cfg.Spec.Verification, &mr.Spec.ForProvider)
 }
 
-// condition returns the condition Verified. Equal verdicts result in equal conditions.
-func (v *verdict) condition() xpv2.Condition {
+// condition returns the condition Verified. Equal results lead to equal conditions.
+func (v *verification) condition() xpv2.Condition {
 	out := xpv2.Condition{Type: v1alpha1.TypeVerified, LastTransitionTime: metav1.Now()}
 	invalid := (*ocm.VerificationError)(nil)
 	switch {

@@ -57,7 +57,7 @@ func asks(mode v1alpha1.VerificationMode, keys ...string) *v1alpha1.Verification
 	return v
 }
 
-func judged(status corev1.ConditionStatus, reason xpv2.ConditionReason, message string) *xpv2.Condition {
+func verifiedCondition(status corev1.ConditionStatus, reason xpv2.ConditionReason, message string) *xpv2.Condition {
 	return &xpv2.Condition{Type: v1alpha1.TypeVerified, Status: status, Reason: reason, Message: message}
 }
 
@@ -80,72 +80,72 @@ func TestVerify(t *testing.T) {
 		want         want
 	}{
 		"None": {
-			reason: "Without verification nothing is said, and what was said before is gone.",
-			before: judged(corev1.ConditionFalse, "SignatureInvalid", "old"), result: invalid,
+			reason: "Without verification, the condition Verified is removed.",
+			before: verifiedCondition(corev1.ConditionFalse, "SignatureInvalid", "old"), result: invalid,
 		},
 		"Off": {
-			reason: "So with mode Off.", verification: asks(v1alpha1.VerificationOff),
-			before: judged(corev1.ConditionTrue, "SignatureValid", "old"), result: invalid,
+			reason: "With mode Off, the condition Verified is removed.", verification: asks(v1alpha1.VerificationOff),
+			before: verifiedCondition(corev1.ConditionTrue, "SignatureValid", "old"), result: invalid,
 		},
 		"Unset": {reason: "A mode that is not set is Off.", verification: asks(""), result: invalid},
 		"EnforceValid": {
-			reason: "What is signed is applied.", verification: asks(v1alpha1.VerificationEnforce),
-			want: want{asked: 1, condition: judged(corev1.ConditionTrue, "SignatureValid", "All sources are covered by signature ")},
+			reason: "Content with a valid signature is applied.", verification: asks(v1alpha1.VerificationEnforce),
+			want: want{asked: 1, condition: verifiedCondition(corev1.ConditionTrue, "SignatureValid", "All sources are covered by signature ")},
 		},
 		"EnforceInvalid": {
-			reason: "Enforce applies nothing that is not signed.", verification: asks(v1alpha1.VerificationEnforce), result: invalid,
+			reason: "With mode Enforce, content without a valid signature is not applied.", verification: asks(v1alpha1.VerificationEnforce), result: invalid,
 			want: want{
-				asked: 1, condition: judged(corev1.ConditionFalse, "SignatureInvalid", reason),
+				asked: 1, condition: verifiedCondition(corev1.ConditionFalse, "SignatureInvalid", reason),
 				err: "a valid signature is required (ProviderConfig c, spec.verification.mode Enforce): outer: verification failed: " + reason,
 			},
 		},
 		"EnforceAway": {
-			reason: "Enforce applies nothing that cannot be verified now.", verification: asks(v1alpha1.VerificationEnforce), result: away,
-			before: judged(corev1.ConditionTrue, "SignatureValid", "old"),
+			reason: "With mode Enforce, content that cannot be verified is not applied.", verification: asks(v1alpha1.VerificationEnforce), result: away,
+			before: verifiedCondition(corev1.ConditionTrue, "SignatureValid", "old"),
 			want: want{
-				asked: 1, condition: judged(corev1.ConditionUnknown, "CannotVerify", "host is unknown"),
+				asked: 1, condition: verifiedCondition(corev1.ConditionUnknown, "CannotVerify", "host is unknown"),
 				err: "a valid signature is required (ProviderConfig c, spec.verification.mode Enforce): host is unknown",
 			},
 		},
 		"EnforceNoKey": {
-			reason: "A key that is missing is named, and no reason to trust.", verification: asks(v1alpha1.VerificationEnforce, "acme"),
+			reason: "The message names a missing key, and the content is not applied.", verification: asks(v1alpha1.VerificationEnforce, "acme"),
 			want: want{
-				condition: judged(corev1.ConditionUnknown, "CannotVerify",
+				condition: verifiedCondition(corev1.ConditionUnknown, "CannotVerify",
 					`ProviderConfig c: spec.verification.keys["acme"].publicKeySecretRef: Secret n/acme does not exist`),
 				err: "Secret n/acme does not exist",
 			},
 		},
 		"WarnValid": {
 			reason: "With mode Warn, a valid signature causes no event.", verification: asks(v1alpha1.VerificationWarn),
-			want: want{asked: 1, condition: judged(corev1.ConditionTrue, "SignatureValid", "All sources are covered by signature ")},
+			want: want{asked: 1, condition: verifiedCondition(corev1.ConditionTrue, "SignatureValid", "All sources are covered by signature ")},
 		},
 		"WarnInvalid": {
-			reason: "Warn applies all the same, and says so.", verification: asks(v1alpha1.VerificationWarn), result: invalid,
+			reason: "With mode Warn, content without a valid signature is applied and causes an event.", verification: asks(v1alpha1.VerificationWarn), result: invalid,
 			want: want{
-				asked: 1, condition: judged(corev1.ConditionFalse, "SignatureInvalid", reason),
+				asked: 1, condition: verifiedCondition(corev1.ConditionFalse, "SignatureInvalid", reason),
 				events: []string{"NotVerified: Applied without a valid signature: " + reason},
 			},
 		},
 		"WarnAgain": {
-			reason: "Warn says the same only once.", verification: asks(v1alpha1.VerificationWarn), result: invalid,
-			before: judged(corev1.ConditionFalse, "SignatureInvalid", reason),
-			want:   want{asked: 1, condition: judged(corev1.ConditionFalse, "SignatureInvalid", reason)},
+			reason: "With mode Warn, the event is not repeated.", verification: asks(v1alpha1.VerificationWarn), result: invalid,
+			before: verifiedCondition(corev1.ConditionFalse, "SignatureInvalid", reason),
+			want:   want{asked: 1, condition: verifiedCondition(corev1.ConditionFalse, "SignatureInvalid", reason)},
 		},
 		"WarnFirst": {
-			reason: "The pass that creates loses the condition, so that the next one tells.", verification: asks(v1alpha1.VerificationWarn),
+			reason: "The managed reconciler drops the condition in a pass that creates, so the next pass records the event.", verification: asks(v1alpha1.VerificationWarn),
 			fresh: true, result: invalid,
-			want: want{asked: 1, condition: judged(corev1.ConditionFalse, "SignatureInvalid", reason)},
+			want: want{asked: 1, condition: verifiedCondition(corev1.ConditionFalse, "SignatureInvalid", reason)},
 		},
 		"WarnAway": {
-			reason: "Warn applies what cannot be verified now.", verification: asks(v1alpha1.VerificationWarn), result: away,
+			reason: "With mode Warn, content that cannot be verified is applied.", verification: asks(v1alpha1.VerificationWarn), result: away,
 			want: want{
-				asked: 1, condition: judged(corev1.ConditionUnknown, "CannotVerify", "host is unknown"),
+				asked: 1, condition: verifiedCondition(corev1.ConditionUnknown, "CannotVerify", "host is unknown"),
 				events: []string{"NotVerified: Applied without a valid signature: host is unknown"},
 			},
 		},
 		"Unheard": {
-			reason: "A mode that a later version may bring is as strict as Enforce.", verification: asks("Strict"), result: invalid,
-			want: want{asked: 1, condition: judged(corev1.ConditionFalse, "SignatureInvalid", reason), err: "a valid signature is required"},
+			reason: "An unknown mode, for example of a later version, is as strict as Enforce.", verification: asks("Strict"), result: invalid,
+			want: want{asked: 1, condition: verifiedCondition(corev1.ConditionFalse, "SignatureInvalid", reason), err: "a valid signature is required"},
 		},
 	}
 	for name, tc := range cases {
@@ -223,8 +223,8 @@ func TestConnectEnforced(t *testing.T) {
 	}
 }
 
-// TestObserveReportsVerdict checks that Observe reports the verification result of Connect.
-func TestObserveReportsVerdict(t *testing.T) {
+// TestObserveReportsVerification checks that Observe reports the verification result of Connect.
+func TestObserveReportsVerification(t *testing.T) {
 	pc := &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "c"}}
 	pc.Spec.Verification = asks(v1alpha1.VerificationWarn)
 	c := &connector{
@@ -248,7 +248,7 @@ func TestObserveReportsVerdict(t *testing.T) {
 }
 
 func TestVerifiedNamesSignature(t *testing.T) {
-	got := (&verdict{keys: []ocm.Key{{Name: "b"}, {Name: "a"}}}).condition().Message
+	got := (&verification{keys: []ocm.Key{{Name: "b"}, {Name: "a"}}}).condition().Message
 	if want := "All sources are covered by signature a or b"; got != want {
 		t.Errorf("condition(): want %q, got %q", want, got)
 	}

@@ -53,23 +53,23 @@ func TestUnreachableIsQuiet(t *testing.T) {
 		want   want
 	}{
 		"Connecting": {
-			reason: "The first probe is under way.", mr: named("n", "m", uses("there")), err: &transport.NotConnectedError{Message: "connecting"}, want: want{quiet: true},
+			reason: "While the first probe is in progress, nothing is reported.", mr: named("n", "m", uses("there")), err: &transport.NotConnectedError{Message: "connecting"}, want: want{quiet: true},
 		},
 		"Busy": {
-			reason: "The API server wants fewer requests.", mr: named("n", "m", uses("there")), err: &transport.ThrottledError{After: time.Second}, want: want{quiet: true},
+			reason: "If the API server throttles requests, nothing is reported.", mr: named("n", "m", uses("there")), err: &transport.ThrottledError{After: time.Second}, want: want{quiet: true},
 		},
 		"Unreachable": {
-			reason: "Users read why.", mr: named("n", "m", uses("there")), err: away, want: want{message: away.Message},
+			reason: "The message reports why the cluster cannot be reached.", mr: named("n", "m", uses("there")), err: away, want: want{message: away.Message},
 		},
 		"Said": {
-			reason: "It is said once.", mr: named("n", "m", uses("there"), said), err: away, want: want{quiet: true, message: away.Message},
+			reason: "The same reason is not reported again.", mr: named("n", "m", uses("there"), said), err: away, want: want{quiet: true, message: away.Message},
 		},
 		"Otherwise": {
 			reason: "A different reason is reported again.", mr: named("n", "m", uses("there"), said),
 			err: &transport.NotConnectedError{State: transport.Unauthorized, Message: "401"}, want: want{message: "401"},
 		},
 		"Removed": {
-			reason: "Whether objects can be removed is a matter of the cluster, too.", mr: named("n", "m", uses("there"), deleted),
+			reason: "A removal waits for the cluster in the same way.", mr: named("n", "m", uses("there"), deleted),
 			err: &transport.NotConnectedError{Message: "connecting"}, want: want{quiet: true},
 		},
 	}

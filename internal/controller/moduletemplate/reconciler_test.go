@@ -74,12 +74,12 @@ func TestReconcile(t *testing.T) {
 			},
 		},
 		"Again": {
-			reason:  "It is resolved once.",
+			reason:  "A resolved template is not resolved again.",
 			arrange: before,
 			want:    want{said: "True Resolved module sample version 1.0.0", version: "1.0.0", generation: 1},
 		},
 		"Changed": {
-			reason:  "A change of the spec is resolved.",
+			reason:  "A template is resolved again after a change of its spec.",
 			arrange: after("1.1.0", newGeneration),
 			want: want{
 				said: "True Resolved module sample version 1.1.0", version: "1.1.0", generation: 2, calls: 1,
@@ -87,12 +87,12 @@ func TestReconcile(t *testing.T) {
 			},
 		},
 		"Unchanged": {
-			reason:  "A change that means the same is not an event.",
+			reason:  "A change of the spec without any effect causes no event.",
 			arrange: after("1.0.0", newGeneration),
 			want:    want{said: "True Resolved module sample version 1.0.0", version: "1.0.0", generation: 2, calls: 1},
 		},
 		"Requested": {
-			reason:  "It is resolved again when someone asks for it.",
+			reason:  "A template is resolved again on request.",
 			arrange: after("1.0.0", annotate(meta.AnnotationKeyReconcileRequestedAt, "now")),
 			want:    want{said: "True Resolved module sample version 1.0.0", version: "1.0.0", generation: 1, handled: "now", calls: 1},
 		},
@@ -113,7 +113,7 @@ func TestReconcile(t *testing.T) {
 			},
 		},
 		"Down": {
-			reason: "What cannot be fetched is tried again, and the former resolution stays.",
+			reason: "If a component cannot be fetched, the template is retried and keeps its former resolution.",
 			arrange: func(t *testing.T, b *bench) {
 				t.Helper()
 				before(t, b)
@@ -126,14 +126,14 @@ func TestReconcile(t *testing.T) {
 			},
 		},
 		"NoConfig": {
-			reason: "So it is where the registries are not known.",
+			reason: "If the registries cannot be read, the template is retried.",
 			arrange: func(_ *testing.T, b *bench) {
 				b.r.registries = func(context.Context) (oci.Registries, error) { return nil, errors.New("no config") }
 			},
 			want: want{said: "False ResolveFailed no config", retry: true, events: []string{"Warning ResolveFailed no config"}},
 		},
 		"Invalid": {
-			reason:  "What is wrong in itself is not tried again.",
+			reason:  "An invalid template is not retried.",
 			arrange: func(_ *testing.T, b *bench) { b.resolver.err = invalid },
 			want: want{
 				said: "False InvalidDescriptor " + invalid.Error(), calls: 1,
@@ -146,7 +146,7 @@ func TestReconcile(t *testing.T) {
 			want:    want{said: lower, version: "1.0.0", generation: 1, calls: 1, events: []string{"Warning " + strings.TrimPrefix(lower, "False ")}},
 		},
 		"LowerMeant": {
-			reason:  "Unless it is meant.",
+			reason:  "A lower version is allowed by the annotation.",
 			arrange: after("0.9.0", newGeneration, annotate(v1alpha1.AnnotationAllowDowngrade, "0.9.0")),
 			want: want{
 				said: "True Resolved module sample version 0.9.0", version: "0.9.0", generation: 2, calls: 1,
@@ -159,7 +159,7 @@ func TestReconcile(t *testing.T) {
 			want:    want{said: lower, version: "1.0.0", generation: 1, calls: 1, events: []string{"Warning " + strings.TrimPrefix(lower, "False ")}},
 		},
 		"OtherModule": {
-			reason:  "The versions of two modules have nothing to do with each other.",
+			reason:  "The versions of different modules are not compared.",
 			arrange: after("0.9.0", func(m *v1alpha1.ModuleTemplate) { m.Spec.ModuleName = "other"; m.Generation++ }),
 			want: want{
 				said: "True Resolved module other version 0.9.0", version: "0.9.0", generation: 2, calls: 1,

@@ -38,7 +38,7 @@ func TestLabels(t *testing.T) {
 			name:   "none", want: want{requests: 2, err: `cannot get namespace "none"`},
 		},
 		"Forbidden": {
-			reason: "Crossplane does not grant access to namespaces, so the message names what does.",
+			reason: "Crossplane does not grant access to namespaces, so the message names an example that does.",
 			name:   "n", fails: forbidden, want: want{requests: 2, err: "examples/rbac/read-namespaces.yaml"},
 		},
 	}

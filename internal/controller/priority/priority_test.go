@@ -76,10 +76,10 @@ func TestLowPolls(t *testing.T) {
 		err    error
 		low    bool
 	}{
-		"Poll":  {reason: "A poll waits for users.", res: reconcile.Result{RequeueAfter: time.Hour}, low: true},
-		"Soon":  {reason: "What is requeued soon is still waited for.", res: reconcile.Result{RequeueAfter: time.Second}},
-		"Done":  {reason: "What is done is not queued.", res: reconcile.Result{}},
-		"Retry": {reason: "What failed keeps its priority.", res: reconcile.Result{RequeueAfter: time.Hour}, err: boom},
+		"Poll":  {reason: "Polls have a lower priority than changes by users.", res: reconcile.Result{RequeueAfter: time.Hour}, low: true},
+		"Soon":  {reason: "Users still wait for an object that is requeued soon.", res: reconcile.Result{RequeueAfter: time.Second}},
+		"Done":  {reason: "An object that is done is not queued.", res: reconcile.Result{}},
+		"Retry": {reason: "An object that failed keeps its priority.", res: reconcile.Result{RequeueAfter: time.Hour}, err: boom},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

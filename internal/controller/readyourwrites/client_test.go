@@ -116,10 +116,10 @@ func TestGet(t *testing.T) {
 		"Shown":   {reason: "The cache shows what we wrote.", cached: []string{"8"}, written: "8", want: "8", looks: 1},
 		"Newer":   {reason: "Another client wrote later.", cached: []string{"10"}, written: "9", want: "10", looks: 1},
 		"Behind":  {reason: "Get waits for the cache.", cached: []string{"9", "9", "10"}, written: "10", want: "10", looks: 3},
-		"Stuck":   {reason: "The wait ends.", cached: []string{"9"}, written: "10", want: "9", looks: attempts + 1},
+		"Stuck":   {reason: "The wait has a limit.", cached: []string{"9"}, written: "10", want: "9", looks: attempts + 1},
 		"Stopped": {reason: "The context has ended.", cached: []string{"9"}, written: "10", stopped: true, want: "9", looks: 1},
 		"Words":   {reason: "Versions that are not numbers cannot be compared.", cached: []string{"a"}, written: "b", want: "a", looks: 1},
-		"Word":    {reason: "Nor can one of them.", cached: []string{"a"}, written: "1", want: "a", looks: 1},
+		"Word":    {reason: "A resource version that is not a number cannot be compared.", cached: []string{"a"}, written: "1", want: "a", looks: 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

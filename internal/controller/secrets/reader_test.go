@@ -58,8 +58,8 @@ func TestReader(t *testing.T) {
 			},
 			want: map[string][]byte{"k": []byte("2")}, reads: 2,
 		},
-		{reason: "So is another Secret of the same name.", change: func() { stored.UID = "2" }, want: map[string][]byte{"k": []byte("2")}, reads: 3},
-		{reason: "One that is gone is not served from memory.", change: func() { stored = nil }, reads: 3, err: "Secret n/s does not exist"},
+		{reason: "A Secret that was recreated with the same name is read again.", change: func() { stored.UID = "2" }, want: map[string][]byte{"k": []byte("2")}, reads: 3},
+		{reason: "A deleted Secret is not served from memory.", change: func() { stored = nil }, reads: 3, err: "Secret n/s does not exist"},
 	}
 	for _, s := range steps {
 		s.change()

@@ -47,7 +47,7 @@ func TestRecorder(t *testing.T) {
 			heading: "### ModuleFailed", want: "Warning ModuleFailed no (see docs/troubleshooting.md#modulefailed)",
 		},
 		"Crossplane": {
-			reason: "Reasons of Crossplane have one section.", of: ForCrossplane, event: event.Warning("CannotConnectToProvider", errors.New("no")),
+			reason: "Reasons of Crossplane share one section.", of: ForCrossplane, event: event.Warning("CannotConnectToProvider", errors.New("no")),
 			heading: "### Reasons of Crossplane", want: "Warning CannotConnectToProvider no (see docs/troubleshooting.md#reasons-of-crossplane)",
 		},
 	}

@@ -61,7 +61,7 @@ func TestIsFirstUpdate(t *testing.T) {
 		"New":      {reason: "The finalizer and the name are written together.", create: true, update: true, want: true},
 		"Again":    {reason: "A second attempt has both.", finalizer: true, name: "x", create: true, update: true, want: true},
 		"Unnamed":  {reason: "With the finalizer only, the name would not be written.", finalizer: true, create: true, update: true},
-		"Renamed":  {reason: "Nor would another name.", finalizer: true, name: "y", create: true, update: true},
+		"Renamed":  {reason: "With the finalizer, another name would not be written.", finalizer: true, name: "y", create: true, update: true},
 		"NoUpdate": {reason: "Update may be forbidden.", create: true},
 		"NoCreate": {reason: "Create may be forbidden.", update: true},
 	}

@@ -140,7 +140,7 @@ func TestLimit(t *testing.T) {
 			want   outcome
 		}{
 			"m1":   {reason: "It belongs to a shard of the replica, but not to that of c2.", want: outcome{Ran: true, Writes: true}},
-			"m2":   {reason: "Its shard is that of c2.", want: outcome{Ran: true, Writes: true, WritesOther: true}},
+			"m2":   {reason: "The Manifest is in the shard of c2.", want: outcome{Ran: true, Writes: true, WritesOther: true}},
 			"m3":   {reason: "Another replica reconciles it.", want: outcome{Dropped: true}},
 			"gone": {reason: "An object that does not exist is only forgotten.", want: outcome{Ran: true}},
 		} {

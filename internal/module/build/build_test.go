@@ -236,29 +236,29 @@ func TestErrors(t *testing.T) {
 		d      definition.Definition
 		want   string
 	}{
-		"Nothing":       {reason: "A module installs something.", want: "the module is empty"},
+		"Nothing":       {reason: "A module must install something.", want: "the module is empty"},
 		"Invalid":       {reason: "A definition must be valid.", d: definition.Definition{Channel: "A"}, want: "channel: invalid value"},
-		"NoChart":       {reason: "A chart must be there.", d: definition.Definition{Charts: []definition.Chart{{Path: "nothing"}}}, want: "charts[0]: nothing: no such file or directory"},
-		"NotChart":      {reason: "A chart is one.", d: definition.Definition{Charts: []definition.Chart{{Path: "sub"}}}, want: "charts[0]: sub: not a chart"},
-		"Dependency":    {reason: "Nothing is fetched.", files: map[string]string{"c/Chart.yaml": "apiVersion: v2\nname: greeter\nversion: 1.0.0\ndependencies: [{name: redis, version: 1.0.0, repository: https://example.org}]\n"}, d: definition.Definition{Charts: []definition.Chart{{Path: "c"}}}, want: `charts[0]: c: chart "greeter": dependencies declared in Chart.yaml are missing in charts/: redis`},
+		"NoChart":       {reason: "A chart must exist.", d: definition.Definition{Charts: []definition.Chart{{Path: "nothing"}}}, want: "charts[0]: nothing: no such file or directory"},
+		"NotChart":      {reason: "The path of a chart must contain a chart.", d: definition.Definition{Charts: []definition.Chart{{Path: "sub"}}}, want: "charts[0]: sub: not a chart"},
+		"Dependency":    {reason: "Dependencies of charts are not downloaded.", files: map[string]string{"c/Chart.yaml": "apiVersion: v2\nname: greeter\nversion: 1.0.0\ndependencies: [{name: redis, version: 1.0.0, repository: https://example.org}]\n"}, d: definition.Definition{Charts: []definition.Chart{{Path: "c"}}}, want: `charts[0]: c: chart "greeter": dependencies declared in Chart.yaml are missing in charts/: redis`},
 		"ChartName":     {reason: "A chart may have a name that no install can have.", files: map[string]string{"c/Chart.yaml": "apiVersion: v2\nname: crds\nversion: 1.0.0\n"}, d: definition.Definition{Charts: []definition.Chart{{Path: "c"}}}, want: `charts[0]: the name of the chart, "crds", is reserved: set charts[0].name`},
 		"SameChart":     {reason: "One chart twice needs two names.", d: definition.Definition{Charts: []definition.Chart{{Path: "c"}, {Path: "c"}}}, want: `charts[1]: duplicate install name "greeter": set charts[1].name`},
 		"SameManifest":  {reason: "Files of one name need two names.", d: definition.Definition{Manifests: []definition.Manifest{{Path: "a.yaml"}, {Path: "sub/a.yaml"}}}, want: `manifests[0]: set manifests[0].name: invalid install name "a"`},
-		"Template":      {reason: "A chart renders.", files: map[string]string{"c/templates/a.yaml": "{{ fail \"no\" }}"}, d: definition.Definition{Charts: []definition.Chart{{Path: "c"}}}, want: `install "greeter"`},
+		"Template":      {reason: "A chart must render.", files: map[string]string{"c/templates/a.yaml": "{{ fail \"no\" }}"}, d: definition.Definition{Charts: []definition.Chart{{Path: "c"}}}, want: `install "greeter"`},
 		"YAML":          {reason: "YAML holds objects, and the file is named.", files: map[string]string{"sub/a.yaml": "a: b\n"}, d: definition.Definition{Manifests: []definition.Manifest{{Path: "sub"}}}, want: `install "raw-manifest": sub/a.yaml: apiVersion is missing`},
 		"Kustomization": {reason: "A kustomization is not an object.", files: map[string]string{"sub/kustomization.yaml": "resources: []"}, d: definition.Definition{Manifests: []definition.Manifest{{Path: "sub"}}}, want: "sub/kustomization.yaml: a kustomization is not an object to install: list its directory under kustomizations"},
 		"NoYAML":        {reason: "A directory without YAML is a mistake.", files: map[string]string{"docs/a.md": "x"}, d: definition.Definition{Manifests: []definition.Manifest{{Path: "docs"}}}, want: "manifests[0]: docs: no .yaml, .yml or .json files found"},
-		"NoKustomize":   {reason: "A kustomization is one.", d: definition.Definition{Kustomizations: []definition.Kustomization{{Path: "sub"}}}, want: "kustomizations[0]: sub: no kustomization.yaml found in this directory"},
-		"RemoteBase":    {reason: "Nothing is fetched.", files: map[string]string{"sub/kustomization.yaml": "resources: [https://example.org/a.yaml]"}, d: definition.Definition{Kustomizations: []definition.Kustomization{{Path: "sub"}}}, want: "https://example.org/a.yaml"},
+		"NoKustomize":   {reason: "The path of a kustomization must contain a kustomization.", d: definition.Definition{Kustomizations: []definition.Kustomization{{Path: "sub"}}}, want: "kustomizations[0]: sub: no kustomization.yaml found in this directory"},
+		"RemoteBase":    {reason: "Remote bases are not downloaded.", files: map[string]string{"sub/kustomization.yaml": "resources: [https://example.org/a.yaml]"}, d: definition.Definition{Kustomizations: []definition.Kustomization{{Path: "sub"}}}, want: "https://example.org/a.yaml"},
 		"ConfigName": {
-			reason: "An entry names an install.",
+			reason: "Each entry of the config must name an install.",
 			d:      definition.Definition{Charts: []definition.Chart{{Path: "c"}}, Config: &definition.Config{Configs: []definition.ConfigEntry{{Name: "other"}}}},
 			want:   `config: entry "other" does not match any install`,
 		},
-		"ConfigText": {reason: "A config file is read.", files: map[string]string{"conf.yaml": "configs: a"}, d: definition.Definition{Charts: []definition.Chart{{Path: "c"}}, Config: &definition.Config{Path: "conf.yaml"}}, want: "config: configs must not be of type string"},
+		"ConfigText": {reason: "The config file must be readable.", files: map[string]string{"conf.yaml": "configs: a"}, d: definition.Definition{Charts: []definition.Chart{{Path: "c"}}, Config: &definition.Config{Path: "conf.yaml"}}, want: "config: configs must not be of type string"},
 		"CR":         {reason: "A default custom resource is one object.", files: map[string]string{"cr.yaml": "a: b"}, d: definition.Definition{Charts: []definition.Chart{{Path: "c"}}, DefaultCustomResource: "cr.yaml"}, want: "defaultCustomResource: cr.yaml: the object has no apiVersion"},
 		"CRDs":       {reason: "A file of CRDs has CRDs.", d: definition.Definition{CRDs: []string{"a.yaml"}}, want: "a.yaml"},
-		"Rule":       {reason: "A rule compiles.", d: definition.Definition{Charts: []definition.Chart{{Path: "c"}}}, want: "readiness"},
+		"Rule":       {reason: "A readiness rule must compile.", d: definition.Definition{Charts: []definition.Chart{{Path: "c"}}}, want: "readiness"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

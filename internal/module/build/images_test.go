@@ -67,14 +67,14 @@ func TestWithImages(t *testing.T) {
 		images []string
 		want   []string
 	}{
-		"None":     {reason: "Nothing is added.", parts: []part{resource("web", typeChart, "")}, want: []string{"web "}},
-		"SameName": {reason: "Names are unique.", images: []string{"a/web:1", "b/web:1", "b/web:2"}, want: []string{"image-web a/web:1", "image-web-2 b/web:1", "image-web-3 b/web:2"}},
+		"None":     {reason: "Without images, nothing is added.", parts: []part{resource("web", typeChart, "")}, want: []string{"web "}},
+		"SameName": {reason: "Resources for images have unique names.", images: []string{"a/web:1", "b/web:1", "b/web:2"}, want: []string{"image-web a/web:1", "image-web-2 b/web:1", "image-web-3 b/web:2"}},
 		"Install": {
 			reason: "The name of an install is kept.", parts: []part{resource("image-web", typeChart, "")}, images: []string{"web:1"},
 			want: []string{"image-web ", "image-web-2 web:1"},
 		},
 		"Replaced": {
-			reason: "The list of a base is replaced.", parts: []part{resource("image-web", typeImage, "web:1"), resource("image", typeImage, "base:1")},
+			reason: "The list of images of a base is replaced.", parts: []part{resource("image-web", typeImage, "web:1"), resource("image", typeImage, "base:1")},
 			images: []string{"web:2"}, want: []string{"image-web web:2", "image base:1"},
 		},
 	}

@@ -42,15 +42,15 @@ func TestTemplate(t *testing.T) {
 		"Channel":   {reason: "A channel can be chosen.", reference: pushed.Repository + ":1.0.0", channel: "regular", name: "greeter-regular", component: component},
 		"Inline":    {reason: "A descriptor holds its location.", reference: pushed.Repository + ":1.0.0", inline: true, name: "greeter-fast"},
 		"Hashed": {
-			reason: "The mapping is kept.", reference: pushedHashed.Repository + ":2.0.0", name: "greeter-fast",
+			reason: "The mapping of the component name is kept.", reference: pushedHashed.Repository + ":2.0.0", name: "greeter-fast",
 			component: &v1alpha1.Component{Repository: r.Host() + "/modules", Name: greeter, Version: "2.0.0", NameMapping: "sha256-digest"},
 		},
-		"HashedInline": {reason: "So it is inline.", reference: pushedHashed.Repository + ":2.0.0", inline: true, name: "greeter-fast"},
+		"HashedInline": {reason: "The mapping is also kept in an inline descriptor.", reference: pushedHashed.Repository + ":2.0.0", inline: true, name: "greeter-fast"},
 		"Layout": {
-			reason: "A layout has the location that it is given.", reference: layout,
+			reason: "The descriptor of a layout has the given location.", reference: layout,
 			location: ocm.Location{BaseURL: r.Host() + "/modules"}, name: "greeter-fast", component: component,
 		},
-		"LayoutInline": {reason: "So it has inline.", reference: layout, location: ocm.Location{BaseURL: r.Host() + "/modules"}, inline: true, name: "greeter-fast"},
+		"LayoutInline": {reason: "An inline descriptor also has the given location.", reference: layout, location: ocm.Location{BaseURL: r.Host() + "/modules"}, inline: true, name: "greeter-fast"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -150,17 +150,17 @@ func TestReadSkeleton(t *testing.T) {
 		err    string
 	}{
 		"Ours": {
-			reason: "Fields of ours are taken.", layer: "apiVersion: kyma.m.crossplane.io/v1alpha1\nspec: {channel: fast, moduleName: x}",
+			reason: "Fields that the provider knows are used.", layer: "apiVersion: kyma.m.crossplane.io/v1alpha1\nspec: {channel: fast, moduleName: x}",
 			want: v1alpha1.ModuleTemplateSpec{Channel: "fast", ModuleName: "x"},
 		},
 		"Target": {
-			reason: "Where it is installed is not for the module to say, nor what it is.", layer: "spec: {channel: fast, target: control-plane, component: {name: a.org/b}}",
+			reason: "A module cannot specify its target or its name.", layer: "spec: {channel: fast, target: control-plane, component: {name: a.org/b}}",
 			want: v1alpha1.ModuleTemplateSpec{Channel: "fast"},
 		},
 		"Original": {reason: "A template of the original is left alone.", layer: "apiVersion: operator.kyma-project.io/v1beta2\nspec: {channel: fast}"},
-		"Empty":    {reason: "Nothing is nothing.", layer: "{}"},
-		"NoYAML":   {reason: "What is not YAML is refused.", layer: "a: b: c", err: "invalid YAML"},
-		"NoObject": {reason: "What is not a template is refused.", layer: "[1]", err: "not a ModuleTemplate"},
+		"Empty":    {reason: "An empty document contains no fields.", layer: "{}"},
+		"NoYAML":   {reason: "Invalid YAML is rejected.", layer: "a: b: c", err: "invalid YAML"},
+		"NoObject": {reason: "A document that is not a ModuleTemplate is rejected.", layer: "[1]", err: "not a ModuleTemplate"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -89,12 +89,12 @@ func TestUnpackerPut(t *testing.T) {
 	}{
 		"Fits":      {reason: "The limits can be reached.", names: []string{"a", "b/c"}, size: 4},
 		"Files":     {reason: "There are no more files than that.", names: []string{"a", "b", "c"}, want: "exceeds the limit"},
-		"Bytes":     {reason: "Nor are there more bytes.", names: []string{"a", "b"}, size: 5, want: "exceeds the limit"},
-		"Twice":     {reason: "No file replaces another one.", names: []string{"a", "a"}, want: "two resources"},
-		"Up":        {reason: "No file lies outside.", names: []string{"resources/../../a"}, want: "is not a valid file name"},
-		"Absolute":  {reason: "Nor does one with an absolute path.", names: []string{"/a"}, want: "is not a valid file name"},
-		"Backslash": {reason: "Nor does one elsewhere than on this system.", names: []string{`resources/..\..\a`}, want: "is not a valid file name"},
-		"Empty":     {reason: "A file has a name.", names: []string{"resources/"}, want: "is not a valid file name"},
+		"Bytes":     {reason: "The number of bytes is limited.", names: []string{"a", "b"}, size: 5, want: "exceeds the limit"},
+		"Twice":     {reason: "A file cannot replace another one.", names: []string{"a", "a"}, want: "two resources"},
+		"Up":        {reason: "A file must not be outside of the directory.", names: []string{"resources/../../a"}, want: "is not a valid file name"},
+		"Absolute":  {reason: "An absolute path is rejected.", names: []string{"/a"}, want: "is not a valid file name"},
+		"Backslash": {reason: "A path with separators of another operating system is rejected.", names: []string{`resources/..\..\a`}, want: "is not a valid file name"},
+		"Empty":     {reason: "A file must have a name.", names: []string{"resources/"}, want: "is not a valid file name"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -34,17 +34,17 @@ func TestVerify(t *testing.T) {
 		keys      []ocm.Key
 		want      string
 	}{
-		"Signed":     {reason: "A signed module is fine.", reference: pushed.Repository + ":1.0.0", keys: []ocm.Key{key}},
-		"Layout":     {reason: "So is one in a layout.", reference: layoutOf(t, "a", pushed), keys: []ocm.Key{key}},
+		"Signed":     {reason: "A signed module is verified.", reference: pushed.Repository + ":1.0.0", keys: []ocm.Key{key}},
+		"Layout":     {reason: "A signed module in a layout is verified.", reference: layoutOf(t, "a", pushed), keys: []ocm.Key{key}},
 		"OtherName":  {reason: "A signature of another name does not count.", reference: pushed.Repository + ":1.0.0", keys: []ocm.Key{publicKey(t, keyPair(), "other")}, want: "no signature named other"},
 		"NoKeys":     {reason: "Without keys nothing is verified.", reference: pushed.Repository + ":1.0.0", want: "no key"},
-		"Unsigned":   {reason: "Unsigned is not verified.", reference: pushed.Repository + ":1.2.0", keys: []ocm.Key{key}, want: "no signature"},
+		"Unsigned":   {reason: "An unsigned module is not verified.", reference: pushed.Repository + ":1.2.0", keys: []ocm.Key{key}, want: "no signature"},
 		"Tampered":   {reason: "A changed descriptor is not what was signed.", reference: pushed.Repository + ":1.1.0", keys: []ocm.Key{key}, want: "was changed after it was signed"},
 		"Swapped":    {reason: "A layer with other content is found.", reference: damage(t, layoutOf(t, "b", pushed), chartDigest, []byte("other")), keys: []ocm.Key{key}, want: "resource web: layer " + chartDigest + " was changed"},
-		"Truncated":  {reason: "So is one that is cut off.", reference: damage(t, layoutOf(t, "c", pushed), chartDigest, nil), keys: []ocm.Key{key}, want: "was changed"},
-		"Missing":    {reason: "So is one that is not there.", reference: damage(t, layoutOf(t, "d", pushed), chartDigest), keys: []ocm.Key{key}, want: "is missing"},
+		"Truncated":  {reason: "Truncated content is not verified.", reference: damage(t, layoutOf(t, "c", pushed), chartDigest, nil), keys: []ocm.Key{key}, want: "was changed"},
+		"Missing":    {reason: "Missing content is not verified.", reference: damage(t, layoutOf(t, "d", pushed), chartDigest), keys: []ocm.Key{key}, want: "is missing"},
 		"NotUsed":    {reason: "Layers that are not installed count too.", reference: damage(t, layoutOf(t, "e", pushed), skeletonDigest, []byte("x")), keys: []ocm.Key{key}, want: "resource moduletemplate"},
-		"NotUsedToo": {reason: "They must be there.", reference: damage(t, layoutOf(t, "f", pushed), skeletonDigest), keys: []ocm.Key{key}, want: "is missing"},
+		"NotUsedToo": {reason: "Blobs that are not used must exist, too.", reference: damage(t, layoutOf(t, "f", pushed), skeletonDigest), keys: []ocm.Key{key}, want: "is missing"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

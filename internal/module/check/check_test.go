@@ -46,11 +46,11 @@ func TestModule(t *testing.T) {
 		want    want
 	}{
 		"Empty": {
-			reason: "What a module must have at least is for others to say.",
+			reason: "This check does not require a minimum of content.",
 			want:   want{objects: map[string][]string{}},
 		},
 		"Whole": {
-			reason: "A module with all that there is gives its objects, those of crds/ among them, and no warning.",
+			reason: "A module with all features results in its objects, including those of crds/, and no warnings.",
 			subject: Subject{
 				CRDs: []archive.File{file("widgets.yaml", widgets), file("README.md", "{")},
 				Installs: []Install{
@@ -71,7 +71,7 @@ func TestModule(t *testing.T) {
 			}},
 		},
 		"SkipCRDs": {
-			reason: "Config says whether crds/ counts.",
+			reason: "The config determines whether crds/ is installed.",
 			subject: Subject{
 				Installs: []Install{chart("operator", file("crds/gadgets.yaml", gadgets), file("templates/cm.yaml", configMap))},
 				Config:   []config.Entry{{Name: "operator", ClientConfig: "SkipCRDs=true"}},
@@ -79,7 +79,7 @@ func TestModule(t *testing.T) {
 			want: want{objects: map[string][]string{"operator": {"ConfigMap /a"}}},
 		},
 		"KubeVersion": {
-			reason: "A chart for an older Kubernetes is rendered for that one.",
+			reason: "A chart for an older Kubernetes version is rendered for that version.",
 			subject: Subject{Installs: []Install{{Name: "c", Chart: true, Files: []archive.File{
 				file("Chart.yaml", "apiVersion: v2\nname: c\nversion: 1.0.0\nkubeVersion: '>= 1.24.3 < 1.30.0'\n"),
 				file("templates/cm.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: {{ .Capabilities.KubeVersion }}}}"),
@@ -87,50 +87,50 @@ func TestModule(t *testing.T) {
 			want: want{objects: map[string][]string{"c": {"ConfigMap /v1.29.0"}}},
 		},
 		"KubeVersionOfNone": {
-			reason: "A chart that no Kubernetes satisfies is refused.",
+			reason: "A chart that supports no Kubernetes version is rejected.",
 			subject: Subject{Installs: []Install{{Name: "c", Chart: true, Files: []archive.File{
 				file("Chart.yaml", "apiVersion: v2\nname: c\nversion: 1.0.0\nkubeVersion: '< 1.10.0'\n"),
 			}}}},
 			want: want{err: `install "c": chart "c": requires Kubernetes < 1.10.0, but the cluster runs v1.37.0`},
 		},
 		"Template": {
-			reason:  "An error of a template names chart, file and line.",
+			reason:  "An error in a template names the chart, file and line.",
 			subject: Subject{Installs: []Install{chart("c", file("templates/cm.yaml", "a: b\nc: {{ required \"set host\" .Values.host }}\n"))}},
 			want:    want{err: `install "c": chart "c": templates/cm.yaml:2: set host`},
 		},
 		"NoObject": {
-			reason:  "What a template prints must be objects.",
+			reason:  "The output of a template must consist of objects.",
 			subject: Subject{Installs: []Install{chart("c", file("templates/cm.yaml", "{kind: ConfigMap, apiVersion: v1}"))}},
 			want:    want{err: `install "c": chart "c": templates/cm.yaml: ConfigMap: metadata is missing or not an object`},
 		},
 		"NoChart": {
-			reason:  "A chart has a Chart.yaml.",
+			reason:  "A chart must have a Chart.yaml.",
 			subject: Subject{Installs: []Install{{Name: "c", Chart: true, Files: []archive.File{file("x.yaml", "")}}}},
 			want:    want{err: `install "c": not a chart: no Chart.yaml found in the root directory of the archive or in a directory below it`},
 		},
 		"LongName": {
-			reason:  "The name of a release is bounded.",
+			reason:  "The length of a release name is limited.",
 			subject: Subject{Installs: []Install{{Name: strings.Repeat("c", 54), Chart: true, Files: chart("c").Files}}},
 			want: want{err: fmt.Sprintf(`install %[1]q: chart "c": release name %[1]q: invalid release name, must match regex `+
 				`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$ and the length must not be longer than 53`, strings.Repeat("c", 54))},
 		},
 		"BrokenYAML": {
-			reason:  "YAML that cannot be read is refused with file and document.",
+			reason:  "The error for invalid YAML names the file and document.",
 			subject: Subject{Installs: []Install{plain("raw", configMap+"\n---\na: b: c\n")}},
 			want:    want{err: `install "raw": objects.yaml: document 2 (line 3): yaml: mapping values are not allowed in this context`},
 		},
 		"NothingInPlain": {
-			reason:  "Plain YAML without an object is a mistake.",
+			reason:  "Plain YAML without objects is rejected.",
 			subject: Subject{Installs: []Install{plain("raw", "# nothing\n")}},
 			want:    want{err: `install "raw": no objects found`},
 		},
 		"TwiceInOne": {
-			reason:  "An object is in an install once. The namespace of the install is meant where there is none.",
+			reason:  "An install must not contain an object twice. An object without a namespace is in the namespace of the install.",
 			subject: Subject{Installs: []Install{plain("raw", configMap, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}")}},
 			want:    want{err: `install "raw": duplicate object ConfigMap default/a`},
 		},
 		"TwiceInTwo": {
-			reason: "An object is in one install only. Cluster-scoped objects are the same in all namespaces.",
+			reason: "Only one install can contain an object. A cluster-scoped object is the same in all namespaces.",
 			subject: Subject{
 				Installs: []Install{
 					plain("one", "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: a, namespace: x}}"),
@@ -141,7 +141,7 @@ func TestModule(t *testing.T) {
 			want: want{err: `install "two": ClusterRole a is also part of install "one"`},
 		},
 		"SameNameElsewhere": {
-			reason: "The same name in another namespace, or of another group, is another object.",
+			reason: "An object with the same name in another namespace or API group is a different object.",
 			subject: Subject{
 				Installs: []Install{plain("one", configMap), plain("two", configMap)},
 				Config:   []config.Entry{{Name: "two", ClientConfig: "Namespace=other"}},
@@ -149,7 +149,7 @@ func TestModule(t *testing.T) {
 			want: want{objects: map[string][]string{"one": {"ConfigMap /a"}, "two": {"ConfigMap /a"}}},
 		},
 		"ScopeByCRD": {
-			reason: "A CRD of the module says that a kind is cluster-scoped.",
+			reason: "A CRD of the module determines that a kind is cluster-scoped.",
 			subject: Subject{
 				CRDs: []archive.File{file("g.yaml", gadgets)},
 				Installs: []Install{plain("one", "{apiVersion: example.org/v1, kind: Gadget, metadata: {name: g, namespace: a}}",
@@ -158,17 +158,17 @@ func TestModule(t *testing.T) {
 			want: want{err: `install "one": duplicate object Gadget g`},
 		},
 		"InstallTwice": {
-			reason:  "Names of installs are unique.",
+			reason:  "The names of installs must be unique.",
 			subject: Subject{Installs: []Install{plain("one", configMap), plain("one", configMap)}},
 			want:    want{err: `install "one" is listed twice; rename or remove one of them`},
 		},
 		"InstallWithoutName": {
-			reason:  "An install has a name.",
+			reason:  "An install must have a name.",
 			subject: Subject{Installs: []Install{plain("", configMap)}},
 			want:    want{err: `install at index 0: name "" must not be empty and must not contain a colon`},
 		},
 		"ReleaseTwice": {
-			reason: "Two charts cannot be one release.",
+			reason: "Two charts cannot have the same release.",
 			subject: Subject{
 				Installs: []Install{chart("one", file("templates/cm.yaml", configMap)), chart("two", file("templates/cm.yaml", "{apiVersion: v1, kind: Secret, metadata: {name: a}}"))},
 				Config:   []config.Entry{{Name: "two", ClientConfig: "ReleaseName=one"}},
@@ -176,12 +176,12 @@ func TestModule(t *testing.T) {
 			want: want{err: `install "two": its Helm release one in namespace default is also used by install "one"; set another ReleaseName for one of them`},
 		},
 		"ConfigOfNone": {
-			reason:  "An entry of the config is for an install.",
+			reason:  "An entry of the config must name an existing install.",
 			subject: Subject{Installs: []Install{plain("one", configMap), plain("two", configMap)}, Config: []config.Entry{{Name: "three"}}},
 			want:    want{err: `config: entry "three" does not match any install; the installs are one, two`},
 		},
 		"ConfigTwice": {
-			reason:  "An install has one entry.",
+			reason:  "An install can have only one entry.",
 			subject: Subject{Installs: []Install{plain("one", configMap)}, Config: []config.Entry{{Name: "one"}, {Name: "one"}}},
 			want:    want{err: `config: entry "one" is listed twice`},
 		},
@@ -191,7 +191,7 @@ func TestModule(t *testing.T) {
 			want:    want{err: `config: entry "one": clientConfig: Nonsense: unknown key; the keys are the fields of Helm's install action`},
 		},
 		"ConfigOfPlain": {
-			reason:  "Plain objects have no values.",
+			reason:  "Plain YAML cannot have values.",
 			subject: Subject{Installs: []Install{plain("one", configMap)}, Config: []config.Entry{{Name: "one", Overrides: "a=b"}}},
 			want:    want{err: `config: entry "one": overrides are only supported for charts, but this install consists of plain objects; remove them`},
 		},
@@ -209,38 +209,38 @@ metadata: {name: try, annotations: {helm.sh/hook: test}}
 			want: want{objects: map[string][]string{"c": nil}},
 		},
 		"RuleCompiles": {
-			reason:  "A readiness rule is an expression.",
+			reason:  "A readiness rule must be a valid expression.",
 			subject: Subject{Readiness: []v1alpha1.ReadinessRule{{CEL: "true"}, {CEL: "object.a =="}}},
 			want: want{err: `readiness[1].cel: readiness rule "object.a ==": ERROR: <input>:1:12: Syntax error: mismatched input '<EOF>' expecting ` +
 				`{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER} | object.a == | ...........^`},
 		},
 		"RuleOfType": {
-			reason:  "A readiness rule is true or false.",
+			reason:  "A readiness rule must return a Boolean.",
 			subject: Subject{Readiness: []v1alpha1.ReadinessRule{{CEL: "'yes'"}}},
 			want:    want{err: `readiness[0].cel: readiness rule "'yes'" has type string, but must have type bool`},
 		},
 		"RuleEmpty": {
-			reason:  "A readiness rule says something.",
+			reason:  "A readiness rule must not be empty.",
 			subject: Subject{Readiness: []v1alpha1.ReadinessRule{{}}},
 			want:    want{err: `readiness[0].cel is empty`},
 		},
 		"RuleLong": {
-			reason:  "The API bounds rules.",
+			reason:  "The API limits the length of rules.",
 			subject: Subject{Readiness: []v1alpha1.ReadinessRule{{CEL: strings.Repeat(" ", 4097)}}},
 			want:    want{err: `readiness[0].cel is longer than 4096 bytes`},
 		},
 		"RulesMany": {
-			reason:  "The API bounds the number of rules.",
+			reason:  "The API limits the number of rules.",
 			subject: Subject{Readiness: make([]v1alpha1.ReadinessRule, 17)},
 			want:    want{err: `readiness: 17 rules exceed the maximum of 16`},
 		},
 		"RuleForVersion": {
-			reason:  "A rule is for a kind.",
+			reason:  "A rule must specify a kind.",
 			subject: Subject{Readiness: []v1alpha1.ReadinessRule{{CEL: "true", For: &v1alpha1.TypeSelector{APIVersion: "a/b/c", Kind: "D"}}}},
 			want:    want{err: `readiness[0].for.apiVersion: "a/b/c" is not a group/version`},
 		},
 		"RuleForKind": {
-			reason:  "A rule is for a kind.",
+			reason:  "A rule must specify a kind.",
 			subject: Subject{Readiness: []v1alpha1.ReadinessRule{{CEL: "true", For: &v1alpha1.TypeSelector{APIVersion: "v1"}}}},
 			want:    want{err: `readiness[0].for.kind is empty`},
 		},

@@ -41,92 +41,92 @@ func TestCRDs(t *testing.T) {
 		want     want
 	}{
 		"Valid": {
-			reason: "A CRD that an API server takes is taken, with the empty status that generators write.",
+			reason: "A valid CRD is accepted, even with the empty status that generators write.",
 			crds:   []archive.File{file("w.yaml", widgets)},
 		},
 		"None": {
-			reason: "A layer of CRDs has some.",
+			reason: "A layer of CRDs must contain CRDs.",
 			crds:   []archive.File{file("w.txt", widgets)},
 			want:   want{err: "crds contains no CustomResourceDefinition"},
 		},
 		"Other": {
-			reason: "A layer of CRDs has nothing else.",
+			reason: "A layer of CRDs must not contain other objects.",
 			crds:   []archive.File{file("w.yaml", configMap)},
 			want:   want{err: "crds: w.yaml: ConfigMap a is not a CustomResourceDefinition"},
 		},
 		"Broken": {
-			reason: "A file that cannot be read is named.",
+			reason: "The error names a file that cannot be read.",
 			crds:   []archive.File{file("w.yaml", "{")},
 			want:   want{err: "crds: w.yaml: yaml: line 1: did not find expected node content"},
 		},
 		"Old": {
-			reason: "CRDs of v1beta1 are served nowhere.",
+			reason: "CRDs of version v1beta1 are not supported by any API server.",
 			crds:   []archive.File{file("w.yaml", changed(t, widgets, "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"))},
 			want: want{err: prefix + "apiVersion: Kubernetes 1.22 and later do not serve apiextensions.k8s.io/v1beta1; " +
 				"use apiextensions.k8s.io/v1"},
 		},
 		"WrongType": {
-			reason: "A field of the wrong type is refused.",
+			reason: "A field of the wrong type is rejected.",
 			crds:   []archive.File{file("w.yaml", changed(t, widgets, "served: true", "served: often"))},
 			want:   want{err: prefix + "spec.versions.served: must not be of type string"},
 		},
 		"Name": {
-			reason: "The name of a CRD is made of plural and group.",
+			reason: "The name of a CRD must consist of its plural and group.",
 			crds:   []archive.File{file("w.yaml", changed(t, widgets, "name: widgets.example.org", "name: widget.example.org"))},
 			want: want{err: "crds: w.yaml: CustomResourceDefinition widget.example.org: " +
 				`metadata.name: must be spec.names.plural+"."+spec.group`},
 		},
 		"NotStructural": {
-			reason: "An API server refuses a schema that is not structural.",
+			reason: "An API server rejects a schema that is not structural.",
 			crds:   []archive.File{file("w.yaml", changed(t, widgets, "min: {type: integer, default: 1}", "min: {default: 1}"))},
 			want: want{err: prefix + "spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[min].type: " +
 				"is missing: must not be empty for specified object fields"},
 		},
 		"Rule": {
-			reason: "Rules of a CRD compile.",
+			reason: "The rules of a CRD must compile.",
 			crds:   []archive.File{file("w.yaml", changed(t, widgets, "self.min <= self.size", "self.mini <= self.size"))},
 			want: want{err: prefix + "spec.versions[0].schema.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].rule: compilation failed: " +
 				"ERROR: <input>:1:5: undefined field 'mini' | self.mini <= self.size | ....^"},
 		},
 		"Default": {
-			reason: "Defaults fit their own schema.",
+			reason: "Default values must match their schema.",
 			crds:   []archive.File{file("w.yaml", changed(t, widgets, "default: 1", "default: one"))},
 			want:   want{err: prefix + `spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[min].default: must be of type integer: "string"`},
 		},
 		"Storage": {
-			reason: "One version is stored.",
+			reason: "Exactly one version must be stored.",
 			crds:   []archive.File{file("w.yaml", changed(t, widgets, "storage: true", "storage: false"))},
 			want: want{err: prefix + "spec.versions: must have exactly one version marked as storage version; " +
 				"status.storedVersions: must have at least one stored version"},
 		},
 		"Unknown": {
-			reason: "What an API server would drop is said.",
+			reason: "Fields that an API server would drop are reported.",
 			crds:   []archive.File{file("w.yaml", changed(t, widgets, "scope: Namespaced", "scope: Namespaced\n  owner: me"))},
 			want:   want{warnings: []string{`CustomResourceDefinition widgets.example.org: unknown field "spec.owner"`}},
 		},
 		"Twice": {
-			reason: "A CRD is in one part once.",
+			reason: "A part must not contain a CRD twice.",
 			crds:   []archive.File{file("w.yaml", widgets), file("x.yaml", widgets)},
 			want:   want{err: "crds: x.yaml: duplicate object CustomResourceDefinition widgets.example.org"},
 		},
 		"TwiceInInstall": {
-			reason:   "A CRD is in one install once.",
+			reason:   "An install must not contain a CRD twice.",
 			installs: []Install{plain("raw", gadgets, gadgets)},
 			want:     want{err: `install "raw": duplicate object CustomResourceDefinition gadgets.example.org`},
 		},
 		"Shared": {
-			reason:   "The same CRD may come with several parts.",
+			reason:   "Several parts can contain the same CRD.",
 			crds:     []archive.File{file("w.yaml", gadgets)},
 			installs: []Install{chart("c", file("crds/g.yaml", gadgets)), plain("raw", gadgets)},
 		},
 		"SharedButDiffers": {
-			reason:   "Of CRDs that differ the first one counts.",
+			reason:   "If CRDs differ, the first one is used.",
 			crds:     []archive.File{file("w.yaml", gadgets)},
 			installs: []Install{chart("c", file("crds/g.yaml", changed(t, gadgets, "x-kubernetes-preserve-unknown-fields: true", "properties: {}")))},
 			want:     want{warnings: []string{"CustomResourceDefinition gadgets.example.org in install c differs from the one in crds, which takes precedence"}},
 		},
 		"KindTwice": {
-			reason: "A kind has one CRD.",
+			reason: "A kind can have only one CRD.",
 			crds: []archive.File{
 				file("w.yaml", gadgets),
 				file("x.yaml", changed(t, gadgets, "gadgets.example.org", "things.example.org", "plural: gadgets", "plural: things")),
@@ -134,13 +134,13 @@ func TestCRDs(t *testing.T) {
 			want: want{err: "crds: x.yaml: CustomResourceDefinition things.example.org: spec.names.kind: Gadget is also defined by gadgets.example.org"},
 		},
 		"InChart": {
-			reason:   "CRDs of charts are checked, too.",
+			reason:   "The CRDs of charts are checked, too.",
 			installs: []Install{chart("c", file("crds/g.yaml", changed(t, gadgets, "scope: Cluster", "scope: Galaxy")))},
 			want: want{err: `install "c": CustomResourceDefinition gadgets.example.org: ` +
 				`spec.scope: Unsupported value: "Galaxy": supported values: "Cluster", "Namespaced"`},
 		},
 		"TooLarge": {
-			reason: "A CRD is no larger than what an API server takes.",
+			reason: "A CRD must not exceed the size limit of an API server.",
 			crds:   []archive.File{file("w.yaml", changed(t, widgets, "type: object", "type: object\n        description: "+strings.Repeat("x", maxCRD)))},
 			want:   want{err: prefix + "exceeds the size limit of API servers (3145728 bytes)"},
 		},
@@ -161,100 +161,100 @@ func TestCustomResource(t *testing.T) {
 		want     want
 	}{
 		"Minimal": {
-			reason: "Defaults are set before rules are asked.",
+			reason: "Defaults are set before rules are evaluated.",
 			cr:     widget(t, "{size: 1}"),
 		},
 		"All": {
-			reason: "A resource with all kinds of fields fits.",
+			reason: "A resource with all types of fields is valid.",
 			cr: widget(t, `{size: 1, min: 1, color: red, name: abc, when: "2026-01-01T00:00:00Z", tags: [a, b], rest: {any: [thing]}, quantity: 10%,
 				template: {apiVersion: v1, kind: Secret, metadata: {name: a}, data: {}}}`),
 		},
 		"Without": {
-			reason: "A resource without a name gets that of the module.",
+			reason: "A resource without a name gets the name of the module.",
 			cr: &unstructured.Unstructured{Object: map[string]any{
 				"apiVersion": "example.org/v1", "kind": "Widget", "spec": map[string]any{"size": 1},
 			}},
 		},
 		"Status": {
-			reason: "No one sends the status, so that it may be anything.",
+			reason: "The status is not applied, so it is not validated.",
 			cr:     object(t, "{apiVersion: example.org/v1, kind: Widget, metadata: {name: w}, spec: {size: 1}, status: {state: 5}}"),
 		},
 		"Missing": {
-			reason: "A field that is required must be there.",
+			reason: "A required field must exist.",
 			cr:     widget(t, "{}"),
 			want:   want{err: prefix + "spec.size: is missing"},
 		},
 		"MissingSpec": {
-			reason: "So must the specification.",
+			reason: "A required spec must exist.",
 			cr:     object(t, "{apiVersion: example.org/v1, kind: Widget, metadata: {name: w}}"),
 			want:   want{err: prefix + "spec: is missing"},
 		},
 		"Unknown": {
-			reason: "Unknown fields are typing errors.",
+			reason: "Unknown fields are rejected.",
 			cr:     widget(t, "{size: 1, colour: red, sise: 2}"),
 			want:   want{err: prefix + "spec.colour: unknown field in the CRD; spec.sise: unknown field in the CRD"},
 		},
 		"UnknownMeta": {
-			reason: "So they are in the metadata.",
+			reason: "Unknown fields in the metadata are rejected.",
 			cr:     object(t, "{apiVersion: example.org/v1, kind: Widget, metadata: {name: w, label: {}}, spec: {size: 1}}"),
 			want:   want{err: prefix + "metadata.label: unknown field in the CRD"},
 		},
 		"Many": {
-			reason: "All that is wrong is said at once, sorted.",
+			reason: "All errors are reported together, sorted.",
 			cr:     widget(t, `{size: big, color: blue, name: ABCD, when: today, tags: [a, a]}`),
 			want: want{err: prefix + `spec.color: Unsupported value: "blue": supported values: "red", "green"; ` +
 				"spec.name: Too long: may not be more than 3 bytes; " +
 				`spec.size: must be of type integer: "string"; spec.tags[1]: Duplicate value: "a"; spec.when: must be of type date-time: "today"`},
 		},
 		"Rule": {
-			reason: "Rules of the CRD hold.",
+			reason: "A resource must satisfy the rules of the CRD.",
 			cr:     widget(t, "{size: 1, min: 2}"),
 			want:   want{err: prefix + "spec: min must not be above size"},
 		},
 		"Embedded": {
-			reason: "An embedded resource is a resource.",
+			reason: "An embedded resource must be valid.",
 			cr:     widget(t, "{size: 1, template: {a: b}}"),
 			want:   want{err: prefix + "spec.template.apiVersion: is missing; spec.template.kind: is missing"},
 		},
 		"Null": {
-			reason: "Null is not a valid value of a field that has none.",
+			reason: "Null is not valid for a field that is not nullable.",
 			cr:     widget(t, "{size: null}"),
 			want:   want{err: prefix + "spec.size: is missing"},
 		},
 		"NotServed": {
-			reason: "The version is one that is served.",
+			reason: "The version must be served.",
 			cr:     object(t, "{apiVersion: example.org/v1alpha1, kind: Widget, metadata: {name: w}}"),
 			want:   want{err: prefix + "apiVersion: widgets.example.org serves example.org/v1, but not version v1alpha1"},
 		},
 		"Name": {
-			reason: "The name is one that an API server takes.",
+			reason: "The name must be valid.",
 			cr:     object(t, "{apiVersion: example.org/v1, kind: Widget, metadata: {name: W_W}, spec: {size: 1}}"),
 			want: want{err: "custom resource Widget W_W: metadata.name: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, " +
 				"'-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]( …"},
 		},
 		"Namespace": {
-			reason: "So is the namespace.",
+			reason: "The namespace must be valid.",
 			cr:     object(t, "{apiVersion: example.org/v1, kind: Widget, metadata: {name: w, namespace: a.b}, spec: {size: 1}}"),
 			want:   want{err: prefix + "metadata.namespace: must not contain dots"},
 		},
 		"ClusterScoped": {
-			reason:   "A namespace of what is in none is not used, as by kubectl.",
+			reason:   "As in kubectl, the namespace of a cluster-scoped resource is ignored.",
 			installs: []Install{plain("raw", gadgets)},
 			cr:       object(t, "{apiVersion: example.org/v1, kind: Gadget, metadata: {name: g, namespace: a}}"),
 			want:     want{warnings: []string{"custom resource Gadget g: metadata.namespace is ignored: gadgets.example.org are cluster-scoped"}},
 		},
 		"NoCRD": {
-			reason: "The CRD may come with another module.",
+			reason: "The CRD may be part of another module.",
 			cr:     object(t, "{apiVersion: example.com/v1, kind: Other, metadata: {name: o}}"),
 			want:   want{warnings: []string{"custom resource Other o is not validated, because the module has no CRD for Other.example.com"}},
 		},
 		"NoKind": {
-			reason: "A resource has a kind.",
+			reason: "A resource must have a kind.",
 			cr:     &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{}}},
 			want:   want{err: "custom resource: apiVersion and kind are required"},
 		},
 		"InInstall": {
-			reason:   "The resource is in no install.",
+			reason:   "The custom resource must not be part of an install.",
 			installs: []Install{plain("raw", "{apiVersion: example.org/v1, kind: Widget, metadata: {name: w}, spec: {size: 1}}")},
 			cr:       widget(t, "{size: 1}"),
 			want:     want{err: prefix + `is also part of install "raw"`},
@@ -274,45 +274,45 @@ func TestImages(t *testing.T) {
 		want   []string
 	}{
 		"Pinned": {
-			reason: "An image that is pinned is fine, with a tag and without.",
+			reason: "An image with a digest causes no warning, with or without a tag.",
 			object: `{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {initContainers: [{image: "a` + digest + `"}], containers: [{image: "h:5000/a:1` + digest + `"}]}}`,
 		},
 		"Tag": {
-			reason: "A tag can be moved.",
+			reason: "A tag can be changed to another image.",
 			object: "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, namespace: ns}, spec: {template: {spec: {containers: [{image: 'h:5000/a:1'}]}}}}",
 			want:   []string{"image h:5000/a:1 of Deployment ns/d is not pinned by digest"},
 		},
 		"BadDigest": {
-			reason: "Half a digest is none.",
+			reason: "An incomplete digest does not pin an image.",
 			object: "{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: d}, spec: {template: {spec: {containers: [{image: 'a:1@sha256:abc'}]}}}}",
 			want:   []string{"image a:1@sha256:abc of DaemonSet default/d is not pinned by digest"},
 		},
 		"Latest": {
-			reason: "The latest tag is moved all the time.",
+			reason: "The tag latest changes with each release.",
 			object: "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: s}, spec: {template: {spec: {containers: [{image: 'a:latest'}]}}}}",
 			want:   []string{"image a:latest of StatefulSet default/s uses the tag latest, so its content can change: pin it by digest"},
 		},
 		"NoTag": {
-			reason: "No tag means the latest one. A port is not a tag.",
+			reason: "An image without a tag has the tag latest. A port is not a tag.",
 			object: "{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {template: {spec: {containers: [{image: 'h:5000/a'}]}}}}",
 			want:   []string{"image h:5000/a of Job default/j has neither a tag nor a digest, so its content can change: pin it by digest"},
 		},
 		"CronJob": {
-			reason: "Pods lie deep in some kinds.",
+			reason: "Some kinds contain deeply nested pod templates.",
 			object: "{apiVersion: batch/v1, kind: CronJob, metadata: {name: c}, spec: {jobTemplate: {spec: {template: {spec: {initContainers: [{image: 'b:1'}], containers: [{image: 'a:1'}]}}}}}}",
 			want:   []string{"image a:1 of CronJob default/c is not pinned by digest", "image b:1 of CronJob default/c is not pinned by digest"},
 		},
 		"Volume": {
-			reason: "Volumes may be images.",
+			reason: "A volume can be an image.",
 			object: "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {volumes: [{name: v, image: {reference: 'a:1'}}]}}",
 			want:   []string{"image a:1 of Pod default/p is not pinned by digest"},
 		},
 		"OtherGroup": {
-			reason: "A kind of another group is another kind.",
+			reason: "A kind in another API group is a different kind.",
 			object: "{apiVersion: example.org/v1, kind: Deployment, metadata: {name: d}, spec: {template: {spec: {containers: [{image: a}]}}}}",
 		},
 		"Malformed": {
-			reason: "What is of a wrong type is not for us to say.",
+			reason: "A field of the wrong type causes no warning here.",
 			object: "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [a, {image: 5}], initContainers: {image: a}, volumes: [{image: a}]}}",
 		},
 	}

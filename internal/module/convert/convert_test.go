@@ -48,12 +48,12 @@ func TestModuleTemplate(t *testing.T) {
 		want    want
 	}{
 		"Minimal": {
-			reason: "The target is remote by default, and the namespace is not lost silently.",
+			reason: "The target is remote by default, and a lost namespace is reported.",
 			in:     head + "spec:\n  channel: fast" + descriptor,
 			want:   want{name: "sample", channel: "fast", target: "remote", lost: []string{namespace}},
 		},
 		"ChannelGiven": {
-			reason:  "A template without a channel gets the one that is given, which becomes part of its name.",
+			reason:  "A template without a channel gets the specified one, which becomes part of its name.",
 			in:      head + "spec:\n  moduleName: sample\n  version: 1.0.0" + descriptor,
 			channel: "regular",
 			want:    want{name: "sample-regular", channel: "regular", target: "remote", module: "sample", lost: []string{namespace}},
@@ -65,12 +65,12 @@ func TestModuleTemplate(t *testing.T) {
 			want:    want{name: "sample", channel: "fast", target: "control-plane", lost: []string{namespace}},
 		},
 		"NoChannel": {
-			reason: "A channel is needed.",
+			reason: "A channel is required.",
 			in:     head + "spec:\n  moduleName: sample" + descriptor,
 			want:   want{err: `cannot convert ModuleTemplate "sample": spec.channel is missing: specify the channel of the ModuleTemplate`},
 		},
 		"Data": {
-			reason: "A null means nothing, and is left out; numbers stay as they are.",
+			reason: "A null value is omitted, and numbers do not change.",
 			in:     head + "spec:\n  channel: fast\n  data: {apiVersion: v1, kind: X, a: null, b: {c: null, d: 12345678901234567890}}" + descriptor,
 			want: want{
 				name: "sample", channel: "fast", target: "remote", lost: []string{namespace},
@@ -78,12 +78,12 @@ func TestModuleTemplate(t *testing.T) {
 			},
 		},
 		"NullData": {
-			reason: "No data is none.",
+			reason: "Empty data is omitted.",
 			in:     head + "spec:\n  channel: fast\n  data: null" + descriptor,
 			want:   want{name: "sample", channel: "fast", target: "remote", lost: []string{namespace}},
 		},
 		"Checks": {
-			reason: "Checks for Ready become rules, others are lost.",
+			reason: "Checks for Ready become rules; other checks are lost.",
 			in: head + `spec:
   channel: fast
   customStateCheck:
@@ -105,7 +105,7 @@ func TestModuleTemplate(t *testing.T) {
 			},
 		},
 		"Lost": {
-			reason: "What has no place here is listed, what is empty is not.",
+			reason: "Unsupported fields are listed, unless they are empty.",
 			in: strings.Replace(head, "name: sample", "name: sample\n  uid: x\n  finalizers: [a]", 1) + `spec:
   channel: fast
   mandatory: true
@@ -134,29 +134,29 @@ status: {state: Ready}`,
 			},
 		},
 		"NoDescriptor": {
-			reason: "Without a descriptor there is nothing to convert.",
+			reason: "A template must have a descriptor.",
 			in:     head + "spec:\n  channel: fast",
 			want: want{err: `cannot convert ModuleTemplate "sample": spec.descriptor is missing: newer versions of Kyma store it in a registry; ` +
 				"create a ModuleTemplate with spec.component"},
 		},
 		"DataWithoutKind": {
-			reason: "What the API server would refuse is refused here, by name.",
+			reason: "A name that the API server would reject is rejected.",
 			in:     head + "spec:\n  channel: fast\n  data: {apiVersion: v1}" + descriptor,
 			want:   want{err: `cannot convert ModuleTemplate "sample": spec.data.kind is missing`},
 		},
 		"OtherKind": {
-			reason: "Only templates of the original are converted.",
+			reason: "Only ModuleTemplates of lifecycle-manager are converted.",
 			in:     "apiVersion: v1\nkind: Secret",
 			want: want{err: `cannot convert ModuleTemplate: unsupported kind "Secret" of apiVersion "v1"; must be ModuleTemplate of operator.kyma-project.io/v1alpha1, ` +
 				"v1beta1 or v1beta2"},
 		},
 		"BadChannel": {
-			reason: "A channel that the API does not take is an error.",
+			reason: "A channel must be valid.",
 			in:     head + "spec:\n  channel: v1" + descriptor,
 			want:   want{err: `cannot convert ModuleTemplate "sample": channel "v1" must be 3 to 32 lowercase letters, digits or '-', beginning with a letter and not ending with '-'`},
 		},
 		"BadTarget": {
-			reason: "There are two targets.",
+			reason: "The target must be one of two values.",
 			in:     head + "spec:\n  channel: fast\n  target: moon" + descriptor,
 			want:   want{err: `cannot convert ModuleTemplate "sample": spec.target: invalid value "moon": must be remote or control-plane`},
 		},

@@ -46,7 +46,7 @@ func TestObject(t *testing.T) {
 		lost   []string
 	}{
 		"kyma-v1alpha1": {
-			reason: "Channel and modules are carried over; the cluster is that of the ProviderConfig.",
+			reason: "The channel and modules are converted; the ProviderConfig selects the cluster.",
 			want: `apiVersion: kyma.m.crossplane.io/v1alpha1
 kind: Kyma
 metadata:
@@ -76,7 +76,7 @@ spec:
 			},
 		},
 		"kyma-v1beta2": {
-			reason: "Options come first; what has no place here is listed.",
+			reason: "Options take precedence, and unsupported fields are listed.",
 			opts:   Options{Channel: "fast", ProviderConfig: "pc", Namespace: "team-a"},
 			want: `apiVersion: kyma.m.crossplane.io/v1alpha1
 kind: Kyma
@@ -112,7 +112,7 @@ spec:
 			},
 		},
 		"manifest-v1alpha1": {
-			reason: "Charts, layers and the custom resource are carried over; a git repository is not.",
+			reason: "Charts, layers and the custom resource are converted; a Git repository is not.",
 			want: `apiVersion: kyma.m.crossplane.io/v1alpha1
 kind: Manifest
 metadata:
@@ -167,7 +167,7 @@ spec:
 			},
 		},
 		"manifest-v1beta2": {
-			reason: "The one install is plain YAML; remote means nothing any more.",
+			reason: "The only install is plain YAML; the field remote is obsolete.",
 			want: `apiVersion: kyma.m.crossplane.io/v1alpha1
 kind: Manifest
 metadata:
@@ -294,9 +294,9 @@ func TestDocuments(t *testing.T) {
 		err        string
 	}{
 		"Two":   {reason: "Empty documents are left out.", in: "# c\n---\na: 1\n---\n---\n# c\n---\nb: 2\n", want: []string{"a: 1\n", "b: 2\n"}},
-		"List":  {reason: "Lists are their items.", in: "kind: List\nitems: [{a: 1}, {b: 12345678901234567890}]", want: []string{`{"a":1}`, `{"b":12345678901234567890}`}},
+		"List":  {reason: "A List is replaced by its items.", in: "kind: List\nitems: [{a: 1}, {b: 12345678901234567890}]", want: []string{`{"a":1}`, `{"b":12345678901234567890}`}},
 		"None":  {reason: "Nothing is not an error.", in: "\n"},
-		"Wrong": {reason: "The document is named.", in: "a: 1\n---\n- b\n", err: "document 2: must be an object"},
+		"Wrong": {reason: "The error names the document.", in: "a: 1\n---\n- b\n", err: "document 2: must be an object"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -36,7 +36,7 @@ func TestRead(t *testing.T) {
 		err    string
 	}{
 		"Gzip": {
-			reason: "The usual form of charts and module layers.",
+			reason: "Charts and module layers are usually packed with gzip.",
 			data:   packed,
 			want:   want,
 		},
@@ -51,15 +51,15 @@ func TestRead(t *testing.T) {
 			want:   want,
 		},
 		"SortedAndClean": {
-			reason: "The order and the dots of the archive do not matter, directories may repeat.",
+			reason: "The order of entries and prefixes such as ./ do not matter, and directories may repeat.",
 			data: tarOf(t, link("./d/", "", tar.TypeDir), file("./d/b", "2"), link("d", "", tar.TypeDir),
 				file("a", "1"), tarEntry{Header: tar.Header{Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{"comment": "x"}}}),
 			want: []File{{Name: "a", Data: []byte("1")}, {Name: "d/b", Data: []byte("2")}},
 		},
 		"Climbing":    {reason: "No entry may leave the archive.", data: tarOf(t, file("a/../../b", "")), err: `entry "a/../../b" has a path outside of the archive`},
-		"ClimbingDir": {reason: "Neither may a directory.", data: tarOf(t, link("../b/", "", tar.TypeDir)), err: `entry "../b/" has a path outside of the archive`},
+		"ClimbingDir": {reason: "A directory must not leave the archive.", data: tarOf(t, link("../b/", "", tar.TypeDir)), err: `entry "../b/" has a path outside of the archive`},
 		"Absolute":    {reason: "Absolute paths are refused.", data: tarOf(t, file("/etc/passwd", "")), err: `entry "/etc/passwd" has an absolute path`},
-		"Backslash":   {reason: "What is a path elsewhere is refused.", data: tarOf(t, file(`..\b`, "")), err: "invalid characters"},
+		"Backslash":   {reason: "A name that is a path on another system is rejected.", data: tarOf(t, file(`..\b`, "")), err: "invalid characters"},
 		"NoName":      {reason: "A file needs a name.", data: tarOf(t, file(".", "x")), err: "a file without a name"},
 		"Symlink":     {reason: "Links are refused, wherever they point.", data: tarOf(t, link("a", "b", tar.TypeSymlink)), err: `entry "a" is a link`},
 		"Hardlink":    {reason: "Hard links as well.", data: tarOf(t, link("a", "/etc/passwd", tar.TypeLink)), err: `entry "a" is a link`},
@@ -72,7 +72,7 @@ func TestRead(t *testing.T) {
 		"TooManyDirs": {reason: "Directories count.", data: tarOf(t, link("a/", "", tar.TypeDir), link("b/", "", tar.TypeDir), link("c/", "", tar.TypeDir), file("d", "")), limits: small, err: "the archive has more than the limit of 3 entries"},
 		"Bomb":        {reason: "Unpacking stops at the limit.", data: gzipOf(t, tarOf(t, file("a", strings.Repeat("0", 1<<20)))), limits: small, err: "the unpacked archive is larger than the limit of 4096 bytes"},
 		"BombOfMany":  {reason: "The limit is for all files together.", data: gzipOf(t, tarOf(t, file("a", strings.Repeat("0", 2048)), file("b", strings.Repeat("0", 2048)))), limits: small, err: "the unpacked archive is larger than the limit of 4096 bytes"},
-		"BombAfter":   {reason: "What follows the end of the tar counts.", data: gzipOf(t, append(bytes.Clone(plain), make([]byte, 1<<20)...)), limits: small, err: "the unpacked archive is larger than the limit of 4096 bytes"},
+		"BombAfter":   {reason: "Data after the end of the tar counts, too.", data: gzipOf(t, append(bytes.Clone(plain), make([]byte, 1<<20)...)), limits: small, err: "the unpacked archive is larger than the limit of 4096 bytes"},
 		"Compressed":  {reason: "The archive itself is bounded.", data: packed, limits: Limits{Compressed: 10}, err: "the archive is larger than the limit of 10 bytes"},
 		"CutGzip":     {reason: "A truncated gzip is found out even if the tar is complete.", data: packed[:len(packed)-4], err: "the archive is truncated"},
 		"CutTar":      {reason: "A truncated tar is found out.", data: plain[:515], err: "the archive is truncated"},
@@ -83,7 +83,7 @@ func TestRead(t *testing.T) {
 			err:    "not a tar or tar.gz archive",
 		},
 		"Short": {
-			reason: "What is shorter than the header of a tar is none, rather than one that is cut off.",
+			reason: "Content that is shorter than a tar header is not an archive, rather than a truncated one.",
 			data:   []byte(`{"name":"app","version":"1.0.0","apiVersion":"v2"}`),
 			err:    "not a tar or tar.gz archive",
 		},

@@ -31,14 +31,14 @@ func TestReadLayer(t *testing.T) {
 		want   []File
 		err    string
 	}{
-		"Gzip":       {reason: "Directories are packed.", data: string(gzipOf(t, plain)), want: []File{{Name: "a.yaml", Data: []byte("kind: A")}}},
+		"Gzip":       {reason: "A directory is packed with gzip.", data: string(gzipOf(t, plain)), want: []File{{Name: "a.yaml", Data: []byte("kind: A")}}},
 		"Tar":        {reason: "Newer modules have no gzip.", data: string(plain), want: []File{{Name: "a.yaml", Data: []byte("kind: A")}}},
 		"OldTar":     {reason: "The checksum tells as well.", data: string(old), want: []File{{Name: "a.yaml", Data: []byte("kind: A")}}},
 		"Text":       {reason: "A raw manifest was one file for long.", data: "kind: A\n", want: []File{{Name: "layer.yaml", Data: []byte("kind: A\n")}}},
-		"LongText":   {reason: "Also if it is longer than a header.", data: strings.Repeat("kind: A\n", 100), want: []File{{Name: "layer.yaml", Data: []byte(strings.Repeat("kind: A\n", 100))}}},
+		"LongText":   {reason: "Plain YAML that is longer than a header is not an archive.", data: strings.Repeat("kind: A\n", 100), want: []File{{Name: "layer.yaml", Data: []byte(strings.Repeat("kind: A\n", 100))}}},
 		"Nothing":    {reason: "An empty layer is not a file.", data: "", err: "the archive contains no files"},
 		"Truncated":  {reason: "A damaged archive is not text.", data: string(plain[:515]), err: "the archive is truncated"},
-		"BrokenGzip": {reason: "Neither is a damaged gzip.", data: "\x1f\x8bxx", err: "cannot read archive"},
+		"BrokenGzip": {reason: "A damaged gzip file is an error.", data: "\x1f\x8bxx", err: "cannot read archive"},
 		"Zip":        {reason: "Another kind of archive is none.", data: "PK\x03\x04\x00\x00", err: "not a tar archive, a tar.gz archive or text"},
 		"Large":      {reason: "The limit is for text too.", data: "kind: A", limits: Limits{Compressed: 3}, err: "the layer is larger than the limit of 3 bytes"},
 		"LargeTar":   {reason: "The limits are handed on.", data: string(plain), limits: Limits{Uncompressed: 600}, err: "is larger than the limit of 600 bytes"},

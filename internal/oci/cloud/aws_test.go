@@ -24,16 +24,16 @@ func TestAWS(t *testing.T) {
 		asked  []string
 	}{
 		"Pod": {
-			reason: "The role of the pod gets a token, which is kept.", sts: 200, ecr: 200,
+			reason: "The role of the pod gets a token, which is cached.", sts: 200, ecr: 200,
 			want: got{User: "AWS", Password: "ecr-token"}, asked: []string{"POST sts", "POST ecr"},
 		},
 		"NoTrust": {
-			reason: "The role does not trust the ServiceAccount; the ID of the request is not told.", sts: 403, ecr: 200,
+			reason: "If the role does not trust the ServiceAccount, the error does not contain the ID of the request.", sts: 403, ecr: 200,
 			want:  got{Err: `aws did not return credentials for host "` + hostOfECR + `": AccessDenied: no trust`},
 			asked: []string{"POST sts"},
 		},
 		"NoPolicy": {
-			reason: "The role may not pull.", sts: 200, ecr: 400,
+			reason: "The role has no permission to pull.", sts: 200, ecr: 400,
 			want:  got{Err: `aws did not return credentials for host "` + hostOfECR + `": AccessDeniedException: no policy`},
 			asked: []string{"POST sts", "POST ecr"},
 		},

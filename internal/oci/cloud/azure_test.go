@@ -44,21 +44,21 @@ func TestAzure(t *testing.T) {
 		asked    []string
 	}{
 		"Machine": {
-			reason: "The managed identity gets a token of the registry, which is kept.", token: 200, exchange: 200,
+			reason: "The managed identity gets a token of the registry, which is cached.", token: 200, exchange: 200,
 			want: got{User: userOfACR, Password: "refresh"}, asked: []string{"GET /token", "POST /oauth2/exchange"},
 		},
 		"NoIdentity": {
-			reason: "The machine has no such identity.", token: 400, exchange: 200,
+			reason: "The machine does not have this identity.", token: 400, exchange: 200,
 			want:  got{Err: `azure did not return credentials for host "example.azurecr.io": Microsoft Entra ID rejects the identity (400 Bad Request)`},
 			asked: []string{"GET /token"},
 		},
 		"NoRole": {
-			reason: "The identity may not pull.", token: 200, exchange: 401,
+			reason: "The identity has no permission to pull.", token: 200, exchange: 401,
 			want:  got{Err: `azure did not return credentials for host "example.azurecr.io": the registry rejects the identity (401 Unauthorized)`},
 			asked: []string{"GET /token", "POST /oauth2/exchange"},
 		},
 		"Redirect": {
-			reason: "The token is not sent elsewhere.", token: 200, exchange: 307,
+			reason: "The token is not sent to another host.", token: 200, exchange: 307,
 			want:  got{Err: `azure did not return credentials for host "example.azurecr.io": the registry rejects the identity (307 Temporary Redirect)`},
 			asked: []string{"GET /token", "POST /oauth2/exchange"},
 		},

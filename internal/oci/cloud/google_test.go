@@ -26,7 +26,7 @@ func TestGoogle(t *testing.T) {
 		asked  []string
 	}{
 		"Pod": {
-			reason: "The metadata server has a token for the pod, which is kept.", code: 200,
+			reason: "The metadata server returns a token for the pod, which is cached.", code: 200,
 			want:  got{User: userOfGoogle, Password: "google"},
 			asked: []string{"GET /computeMetadata/v1/instance/service-accounts/default/token"},
 		},
@@ -35,7 +35,7 @@ func TestGoogle(t *testing.T) {
 			want: got{User: userOfGoogle, Password: "google"}, asked: []string{"POST /token"},
 		},
 		"Refused": {
-			reason: "What differs each time is not told.", code: 400, file: true,
+			reason: "The error does not contain values that differ for each request.", code: 400, file: true,
 			want:  got{Err: `gcp did not return credentials for host "europe-docker.pkg.dev": Google rejects the identity (400 Bad Request)`},
 			asked: []string{"POST /token"},
 		},

@@ -28,14 +28,14 @@ func TestArtifact(t *testing.T) {
 		err         string
 	}{
 		"Chart":       {reason: "A tag leads to the archive of a chart.", tag: "1.0.0", version: "1.2.3+build"},
-		"ChartDigest": {reason: "So does the digest of its manifest.", digest: chart},
+		"ChartDigest": {reason: "The digest of the manifest of a chart is accepted.", digest: chart},
 		"Flux":        {reason: "A tag leads to the layer of Flux.", tag: "flux"},
-		"FluxDigest":  {reason: "So does the digest of its manifest.", digest: flux},
+		"FluxDigest":  {reason: "The digest of the manifest of a Flux artifact is accepted.", digest: flux},
 		"Layer":       {reason: "A layer is what it is.", digest: blob},
 		"Both":        {reason: "The digest goes before the tag.", tag: "missing", digest: blob},
 		"Image":       {reason: "Of other manifests no one knows what they mean.", tag: "image", err: "not a chart"},
 		"Missing":     {reason: "A tag that is not there is named.", tag: "missing", err: `has no tag "missing"`},
-		"NoDigest":    {reason: "So is a digest.", digest: oci.DigestOf(nil), err: "(404 Not Found)"},
+		"NoDigest":    {reason: "A digest that does not exist is an error.", digest: oci.DigestOf(nil), err: "(404 Not Found)"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

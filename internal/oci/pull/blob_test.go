@@ -39,17 +39,17 @@ func TestBlob(t *testing.T) {
 		err    string
 	}{
 		"Anonymous": {
-			reason: "Without a list, loopback is spoken to in plain HTTP, as everyone does.",
+			reason: "Without a list of registries, plain HTTP is used for loopback addresses.",
 			regs:   func(*ocitest.Server) oci.Registries { return nil },
 			digest: digest, want: data,
 		},
 		"Plain": {
-			reason: "With a list, plain HTTP has to be said.",
+			reason: "With a list of registries, plain HTTP must be enabled explicitly.",
 			regs:   func(s *ocitest.Server) oci.Registries { return s.Plain("", "") },
 			digest: digest, want: data,
 		},
 		"PlainUnsaid": {
-			reason: "With a list, nothing falls back to plain HTTP, not even on loopback.",
+			reason: "With a list of registries, there is no fallback to plain HTTP, even for loopback addresses.",
 			regs:   func(s *ocitest.Server) oci.Registries { return oci.Registries{{Host: s.Host()}} },
 			digest: digest, err: "responded in plain HTTP: if this is intended, set plainHTTP",
 		},
@@ -60,7 +60,7 @@ func TestBlob(t *testing.T) {
 			digest: digest, want: data,
 		},
 		"DockerConfig": {
-			reason: "A pull secret is used; the longest path that fits wins.",
+			reason: "The entry of the pull Secret with the longest matching path is used.",
 			demand: true,
 			regs: func(s *ocitest.Server) oci.Registries {
 				c := fmt.Sprintf(`{"auths":{%q:{"username":"x","password":"y"},%q:{"auth":"YW5uOnMzY3IzdA=="},%q:{"username":"x","password":"z"}}}`,
@@ -70,19 +70,19 @@ func TestBlob(t *testing.T) {
 			digest: digest, want: data,
 		},
 		"NoCredentials": {
-			reason: "The error says what to set.",
+			reason: "The error names the field to set.",
 			demand: true,
 			regs:   func(s *ocitest.Server) oci.Registries { return s.Plain("", "") },
 			digest: digest, err: "(401 Unauthorized): check pullSecretRef",
 		},
 		"WrongCredentials": {
-			reason: "The error says what to set.",
+			reason: "The error names the field to set.",
 			demand: true,
 			regs:   func(s *ocitest.Server) oci.Registries { return s.Plain(user, "wrong") },
 			digest: digest, err: "(401 Unauthorized): check pullSecretRef",
 		},
 		"BadDockerConfig": {
-			reason: "A broken pull secret is named, and not quoted.",
+			reason: "The error names an invalid pull Secret, but does not quote it.",
 			regs: func(s *ocitest.Server) oci.Registries {
 				return oci.Registries{{Host: s.Host(), PlainHTTP: true, DockerConfig: []byte(`{"auths":{"x":{"auth":"c2VjcmV0"}}}`)}}
 			},
@@ -97,41 +97,41 @@ func TestBlob(t *testing.T) {
 			digest: digest, want: data,
 		},
 		"UnknownCA": {
-			reason: "Without it, the certificate is not trusted.",
+			reason: "Without the CA bundle, the certificate is not trusted.",
 			tls:    true,
 			regs:   func(s *ocitest.Server) oci.Registries { return oci.Registries{{Host: s.Host()}} },
 			digest: digest, err: "signed by an unknown authority: set caBundleSecretRef",
 		},
 		"UnknownCAWithoutList": {
-			reason: "Nothing falls back to plain HTTP with a TLS server.",
+			reason: "There is no fallback to plain HTTP for a TLS server.",
 			tls:    true,
 			regs:   func(*ocitest.Server) oci.Registries { return nil },
 			digest: digest, err: "signed by an unknown authority: set caBundleSecretRef",
 		},
 		"BadCA": {
-			reason: "A CA bundle without a certificate is an error of its own.",
+			reason: "A CA bundle without a certificate is a separate error.",
 			tls:    true,
 			regs:   func(s *ocitest.Server) oci.Registries { return oci.Registries{{Host: s.Host(), CABundle: []byte("x")}} },
 			digest: digest, err: "contains no PEM certificate",
 		},
 		"PlainToTLS": {
-			reason: "The opposite mistake is named as well.",
+			reason: "The error also names the opposite mistake.",
 			tls:    true,
 			regs:   func(s *ocitest.Server) oci.Registries { return s.Plain("", "") },
 			digest: digest, err: "requires TLS: unset plainHTTP",
 		},
 		"Tag": {
-			reason: "A tag can move.",
+			reason: "A tag is rejected, because its content can change.",
 			regs:   func(*ocitest.Server) oci.Registries { return nil },
 			digest: "1.2.3", err: `"1.2.3" is a tag or a version`,
 		},
 		"ShortDigest": {
-			reason: "A malformed digest is refused before any request.",
+			reason: "A malformed digest is rejected before any request.",
 			regs:   func(*ocitest.Server) oci.Registries { return nil },
 			digest: "sha256:abc", err: `malformed digest "sha256:abc"`,
 		},
 		"Missing": {
-			reason: "A digest that does not exist is named.",
+			reason: "The error names a digest that does not exist.",
 			regs:   func(*ocitest.Server) oci.Registries { return nil },
 			digest: other, err: fmt.Sprintf("has no %q in repository %q (404 Not Found)", other, repo),
 		},
@@ -205,14 +205,14 @@ func TestBlobFaults(t *testing.T) {
 	}{
 		"Forbidden":   {reason: "403 names the credentials to check.", fault: answer(403, `{"errors":[{"code":"DENIED","message":"no\nway"}]}`), gets: 1, err: "(403 Forbidden): check pullSecretRef for the host in spec.registries of the ProviderConfig: DENIED: no way"},
 		"TryAgain":    {reason: "Two failures are overcome.", fault: first(2, answer(503, "")), gets: 3},
-		"Quota":       {reason: "So are two refusals for going too fast.", fault: first(2, answer(429, "")), gets: 3},
+		"Quota":       {reason: "Two responses with status 429 are retried.", fault: first(2, answer(429, "")), gets: 3},
 		"Broken":      {reason: "A third failure is reported.", fault: answer(500, "oh no"), gets: 3, err: "returned 500 Internal Server Error: oh no"},
 		"CutOnce":     {reason: "A blob that breaks off is pulled again.", fault: first(1, cut), gets: 2},
 		"Cut":         {reason: "One that always breaks off is an error.", fault: cut, gets: 3, err: "was interrupted"},
 		"WrongDigest": {reason: "Other content is never returned, nor asked for again.", fault: answer(200, "something else"), gets: 1, err: "returned different content than requested: digest mismatch: expected " + digest},
 		"TooLarge":    {reason: "A blob is bounded by what it says.", limits: archive.Limits{Compressed: 100}, gets: 1, err: "blob is larger than the limit of 100 bytes"},
 		"TooLargeInFact": {
-			reason: "A blob is bounded by what it is, if it does not say it.",
+			reason: "If the size of a blob is unknown, the limit of its type applies.",
 			fault: func(w http.ResponseWriter, r *http.Request) bool {
 				if !isBlob(r) {
 					return false
@@ -224,7 +224,7 @@ func TestBlobFaults(t *testing.T) {
 			limits: archive.Limits{Compressed: 100}, gets: 1, err: "blob is larger than the limit of 100 bytes",
 		},
 		"ToMetadataService": {
-			reason: "A registry cannot make us ask internal addresses.",
+			reason: "A registry cannot redirect requests to internal addresses.",
 			fault: func(w http.ResponseWriter, r *http.Request) bool {
 				if isBlob(r) {
 					http.Redirect(w, r, "http://169.254.169.254/latest", http.StatusTemporaryRedirect)
@@ -269,7 +269,7 @@ func TestBlobUnreachable(t *testing.T) {
 		host   string
 		err    string
 	}{
-		"Refused":     {reason: "No one listens.", host: closed, err: "refused the connection"},
+		"Refused":     {reason: "No server listens on the port.", host: closed, err: "refused the connection"},
 		"UnknownHost": {reason: "The name does not exist (RFC 6761).", host: "registry.invalid", err: `host "registry.invalid"`},
 		"BadHost":     {reason: "The host is malformed.", host: "a b", err: `malformed host in repository "a b/`},
 		"Credentials": {reason: "Credentials in a reference are refused and not shown.", host: "https://ann:" + password + "@example.org", err: `"https://…@example.org/` + repo + `" contains credentials`},

@@ -44,8 +44,8 @@ func TestCacheDamage(t *testing.T) {
 	}{
 		"FlippedBit": {reason: "One bit is enough.", damage: func(_ *testing.T, path string) error { return os.WriteFile(path, flip(data, 7), 0o600) }},
 		"Truncated":  {reason: "A crash may leave a part.", damage: func(_ *testing.T, path string) error { return os.Truncate(path, 5) }},
-		"Empty":      {reason: "Or nothing.", damage: func(_ *testing.T, path string) error { return os.Truncate(path, 0) }},
-		"Removed":    {reason: "Someone may clean up.", damage: func(_ *testing.T, path string) error { return os.RemoveAll(filepath.Dir(path)) }},
+		"Empty":      {reason: "The file of a cached blob can be empty.", damage: func(_ *testing.T, path string) error { return os.Truncate(path, 0) }},
+		"Removed":    {reason: "A user can delete the files of the cache.", damage: func(_ *testing.T, path string) error { return os.RemoveAll(filepath.Dir(path)) }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -34,7 +34,7 @@ func TestChartByDigest(t *testing.T) {
 		"NoLayer":  {reason: "A chart has a layer.", digest: empty, err: "not a chart: the manifest has no layer of type"},
 		"Index":    {reason: "An index is not a chart.", digest: index, err: "not a chart: the digest is that of an index"},
 		"Config":   {reason: "The configuration of a chart is named as what it is.", digest: config, err: "not a chart: the blob is JSON, such as the config of a chart; use the digest of the manifest, or of the layer of type \"application/vnd.cncf.helm.chart.content.v1.tar+gzip\""},
-		"Missing":  {reason: "Neither a blob nor a manifest.", digest: oci.DigestOf(nil), err: "(404 Not Found)"},
+		"Missing":  {reason: "The digest is that of neither a blob nor a manifest.", digest: oci.DigestOf(nil), err: "(404 Not Found)"},
 		"Tag":      {reason: "A tag can move.", digest: "helm", err: `"helm" is a tag or a version`},
 	})
 }
@@ -61,7 +61,7 @@ func TestChart(t *testing.T) {
 		"NoTag":      {reason: "A version that is not there is named.", url: "oci://" + s.Host() + "/charts", chart: "sample", version: "9.9.9", err: `has no tag "9.9.9" in repository "charts/sample" (404 Not Found)`},
 		"Range":      {reason: "Ranges are for repositories with an index.", url: "oci://" + s.Host() + "/charts", chart: "sample", version: ">=1.0.0", err: "version ranges are only supported in http(s):// chart repositories"},
 		"Empty":      {reason: "There is no newest.", url: "oci://" + s.Host() + "/charts", chart: "sample", err: "must be an exact version or a digest"},
-		"Scheme":     {reason: "Only OCI registries.", url: "https://" + s.Host() + "/charts", chart: "sample", version: "1.2.3", err: "does not begin with oci://"},
+		"Scheme":     {reason: "Only OCI registries are supported.", url: "https://" + s.Host() + "/charts", chart: "sample", version: "1.2.3", err: "does not begin with oci://"},
 		"NotListed":  {reason: "Lists hold for charts too.", url: "oci://example.org/charts", chart: "sample", version: "1.2.3", err: `registry host "example.org" is not allowed`},
 	}
 	for name, tc := range cases {

@@ -30,7 +30,7 @@ func TestLayer(t *testing.T) {
 		"Image":   {reason: "Of other manifests no one knows what they mean.", digest: image, err: "not of a Flux artifact"},
 		"NoLayer": {reason: "An artifact has one layer of its type.", digest: other, err: "without exactly one layer of type"},
 		"Index":   {reason: "An index could lead anywhere.", digest: index, err: "the digest is that of an index"},
-		"Missing": {reason: "Neither a blob nor a manifest.", digest: oci.DigestOf(nil), err: "(404 Not Found)"},
+		"Missing": {reason: "The digest is that of neither a blob nor a manifest.", digest: oci.DigestOf(nil), err: "(404 Not Found)"},
 		"Tag":     {reason: "A tag can move.", digest: "flux", err: `"flux" is a tag or a version`},
 	})
 }

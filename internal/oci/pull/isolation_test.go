@@ -45,7 +45,7 @@ func TestBlobIsolation(t *testing.T) {
 		err    string
 	}{
 		"OtherCredentials": {reason: "Wrong credentials are asked for again.", regs: private.Plain(user, "guessed"), repo: private.Host() + "/" + repo, err: "401"},
-		"NoCredentials":    {reason: "None as well.", regs: private.Plain("", ""), repo: private.Host() + "/" + repo, err: "401"},
+		"NoCredentials":    {reason: "A tenant without credentials cannot read cached content.", regs: private.Plain("", ""), repo: private.Host() + "/" + repo, err: "401"},
 		"OtherRepository":  {reason: "Rights are rights for a repository.", regs: private.Plain(user, password), repo: private.Host() + "/other", err: "404"},
 		"OtherRegistry":    {reason: "A registry cannot vouch for what another one delivered.", regs: liar.Plain("", ""), repo: liar.Host() + "/" + repo, err: "404"},
 		"NotListed":        {reason: "A list is a refusal even of what is cached.", regs: oci.Registries{{Host: "example.org"}}, repo: private.Host() + "/" + repo, err: "add it to spec.registries"},

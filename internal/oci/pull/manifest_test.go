@@ -23,7 +23,7 @@ func TestManifest(t *testing.T) {
 		err       string
 	}{
 		"Tag":       {reason: "A tag leads to its manifest.", reference: "1.2.3"},
-		"Digest":    {reason: "So does a digest.", reference: digest},
+		"Digest":    {reason: "A digest selects the manifest.", reference: digest},
 		"Scheme":    {reason: "A scheme means nothing.", repo: "https://" + s.Host() + "/" + repo, reference: "1.2.3"},
 		"NoTag":     {reason: "Host and repository are named.", reference: "9.9.9", err: "host \"" + s.Host() + "\" has no tag \"9.9.9\" in repository \"" + repo + "\" (404 Not Found)"},
 		"NoDigest":  {reason: "Host and repository are named.", reference: other, err: "host \"" + s.Host() + "\" has no \"" + other + "\" in repository \"" + repo + "\" (404 Not Found)"},

@@ -36,12 +36,12 @@ func TestRealm(t *testing.T) {
 		err   string
 	}{
 		"Own":            {reason: "The registry itself gets its credentials.", own: true, asked: []string{basic}},
-		"Other":          {reason: "No one but the registry says that this host belongs to it.", asked: []string{""}, err: "add it to tokenHosts for the registry in spec.registries of the ProviderConfig"},
+		"Other":          {reason: "Only the registry says that this host is its token service.", asked: []string{""}, err: "add it to tokenHosts for the registry in spec.registries of the ProviderConfig"},
 		"OtherPublic":    {reason: "Without credentials, it may be asked.", public: true, asked: []string{""}},
 		"Listed":         {reason: "The entry says so.", listed: true, asked: []string{basic}},
 		"Identity":       {reason: "A token that gets tokens is worth more.", own: true, identity: true, asked: []string{"canary"}},
 		"IdentityOther":  {reason: "It isn't sent either.", identity: true, asked: []string{""}, err: "add it to tokenHosts for the registry in spec.registries of the ProviderConfig"},
-		"IdentityListed": {reason: "Unless the entry says so.", identity: true, listed: true, asked: []string{"canary"}},
+		"IdentityListed": {reason: "An entry with the host allows a token service with an identity.", identity: true, listed: true, asked: []string{"canary"}},
 		"IdentityPublic": {reason: "Without it, the service may be asked.", identity: true, public: true, asked: []string{""}},
 	}
 	for name, tc := range cases {

@@ -41,7 +41,7 @@ func TestCopySignatures(t *testing.T) {
 		"More":      {reason: "One more is written.", ours: []string{"a", "b"}, theirs: []string{"a"}},
 		"Less":      {reason: "One less is not.", ours: []string{"a"}, theirs: []string{"a", "b"}, keep: true},
 		"Other":     {reason: "Others are not replaced.", ours: []string{"a"}, theirs: []string{"b"}, fail: true},
-		"Overwrite": {reason: "Unless that is asked for.", ours: []string{"a"}, theirs: []string{"b"}, overwrite: true},
+		"Overwrite": {reason: "Attachments are replaced on request.", ours: []string{"a"}, theirs: []string{"b"}, overwrite: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -22,8 +22,8 @@ const (
 	maxKept = 64 << 20
 
 	// The minimum and maximum delay before a tag is read again.
-	minSettle = 100 * time.Millisecond
-	maxSettle = 2 * time.Second
+	minWait = 100 * time.Millisecond
+	maxWait = 2 * time.Second
 )
 
 // CopyOptions holds the options of a copy.
@@ -349,7 +349,7 @@ func (c *copier) verifyTag(ctx context.Context, m todo, took time.Duration) erro
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(min(max(2*took, minSettle), maxSettle)):
+		case <-time.After(min(max(2*took, minWait), maxWait)):
 		}
 	}
 	have, err := c.tagged(ctx, m)

@@ -122,9 +122,9 @@ func TestCopyTag(t *testing.T) {
 		exists bool
 	}{
 		"Other":     {reason: "A tag is not moved.", exists: true},
-		"Overwrite": {reason: "But where that is asked for.", o: store.CopyOptions{Overwrite: true}},
-		"Replaces":  {reason: "And where it has what is replaced.", o: store.CopyOptions{Replaces: string(one.Digest)}},
-		"NotThat":   {reason: "Only that.", o: store.CopyOptions{Replaces: string(two.Digest)}, exists: true},
+		"Overwrite": {reason: "A tag is overwritten on request.", o: store.CopyOptions{Overwrite: true}},
+		"Replaces":  {reason: "A tag is overwritten if it has the expected digest.", o: store.CopyOptions{Replaces: string(one.Digest)}},
+		"NotThat":   {reason: "A tag with another digest is not overwritten.", o: store.CopyOptions{Replaces: string(two.Digest)}, exists: true},
 	}
 	layouts := t.TempDir()
 	for name, tc := range cases {

@@ -65,11 +65,11 @@ func TestCollect(t *testing.T) {
 		"Alone":   {reason: "A module mostly references nothing.", graph: [][]string{{"root"}}, want: "root", n: 1},
 		"Diamond": {reason: "Each component is there once.", graph: [][]string{{"root", "x", "y"}, {"x", "z"}, {"y", "z"}, {"z"}}, want: "root x z y", n: 4},
 		"Self":    {reason: "A component must not reference itself.", graph: [][]string{{"root", "root"}}, invalid: true, err: "references form a cycle: a.io/m/root:1.0.0 -> a.io/m/root:1.0.0"},
-		"Cycle":   {reason: "Nor by way of others.", graph: [][]string{{"root", "x"}, {"x", "y"}, {"y", "x"}}, invalid: true, err: "a.io/m/root:1.0.0 -> a.io/m/x:1.0.0 -> a.io/m/y:1.0.0 -> a.io/m/x:1.0.0"},
+		"Cycle":   {reason: "Components must not refer to each other in a cycle.", graph: [][]string{{"root", "x"}, {"x", "y"}, {"y", "x"}}, invalid: true, err: "a.io/m/root:1.0.0 -> a.io/m/x:1.0.0 -> a.io/m/y:1.0.0 -> a.io/m/x:1.0.0"},
 		"Deep":    {reason: "Eight references in a row are allowed.", graph: chain(8), n: 9},
-		"TooDeep": {reason: "Nine are not.", graph: chain(9), invalid: true, err: "nested more than 8 levels deep"},
+		"TooDeep": {reason: "Nine levels exceed the limit.", graph: chain(9), invalid: true, err: "nested more than 8 levels deep"},
 		"Wide":    {reason: "64 components are allowed.", graph: fan(63), n: 64},
-		"TooWide": {reason: "65 are not.", graph: fan(64), invalid: true, err: "more than 64 components"},
+		"TooWide": {reason: "65 components exceed the limit.", graph: fan(64), invalid: true, err: "more than 64 components"},
 		"Missing": {reason: "The reference is named.", graph: [][]string{{"root", "x"}}, err: `cannot collect the components that component a.io/m/root:1.0.0 references: reference "ref0" of component a.io/m/root:1.0.0: cannot fetch component "a.io/m/x" "1.0.0": no manifest`},
 	}
 	for name, tc := range cases {

@@ -27,26 +27,26 @@ func TestRead(t *testing.T) {
 		want   want
 	}{
 		"Two": {
-			reason: "This is the form of the original.",
+			reason: "The format is that of the original Kyma manager.",
 			data:   "configs:\n- name: a\n  clientConfig: \"Namespace=x,CreateNamespace=true\"\n  overrides: \"a.b=c\"\n- name: b\n",
 			want: want{Entries: []Entry{
 				{Name: "a", ClientConfig: "Namespace=x,CreateNamespace=true", Overrides: "a.b=c"}, {Name: "b"},
 			}},
 		},
-		"JSON":       {reason: "JSON is YAML.", data: `{"configs":[{"name":"a","overrides":null}]}`, want: want{Entries: []Entry{{Name: "a"}}}},
+		"JSON":       {reason: "JSON is valid YAML.", data: `{"configs":[{"name":"a","overrides":null}]}`, want: want{Entries: []Entry{{Name: "a"}}}},
 		"Empty":      {reason: "An empty layer says nothing.", data: ""},
-		"Blank":      {reason: "So does one of comments.", data: "\ufeff---\n# nothing\n"},
-		"Null":       {reason: "So does one without a value.", data: "null\n"},
-		"NoList":     {reason: "So does one without a list.", data: "configs:\n"},
-		"NoEntries":  {reason: "So does an empty list.", data: "configs: []\n"},
-		"NoName":     {reason: "No one knows whose it is.", data: "configs: [{overrides: a=b}]", want: want{Err: "configs[0] has no name"}},
+		"Blank":      {reason: "A file with only comments has no entries.", data: "\ufeff---\n# nothing\n"},
+		"Null":       {reason: "A null document has no entries.", data: "null\n"},
+		"NoList":     {reason: "A file without a list has no entries.", data: "configs:\n"},
+		"NoEntries":  {reason: "An empty list has no entries.", data: "configs: []\n"},
+		"NoName":     {reason: "An entry must have a name.", data: "configs: [{overrides: a=b}]", want: want{Err: "configs[0] has no name"}},
 		"Twice":      {reason: "One of them would be ignored.", data: "configs: [{name: a}, {name: a}]", want: want{Err: `entry "a" is listed twice`}},
 		"UnknownKey": {reason: "A typing error must not pass unseen.", data: "configs: [{name: a, override: b=c}]", want: want{Err: `unknown field "override"`}},
 		"NotText":    {reason: "The settings are one text.", data: "configs: [{name: a, overrides: {a: b}}]", want: want{Err: "configs.overrides must not be of type object"}},
 		"List":       {reason: "It must be a map.", data: "- a", want: want{Err: "the document must not be of type array"}},
 		"NoYAML":     {reason: "It must be YAML.", data: "{", want: want{Err: "did not find expected node content"}},
 		"Several":    {reason: "The second document would be ignored.", data: "configs: []\n---\nconfigs: []\n", want: want{Err: "must contain exactly one document, found 2"}},
-		"More":       {reason: "What follows would be ignored.", data: "{configs: []} x", want: want{Err: "unexpected content after the object"}},
+		"More":       {reason: "Content after the document is rejected, because it would be ignored.", data: "{configs: []} x", want: want{Err: "unexpected content after the object"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestParse(t *testing.T) {
 		want   want
 	}{
 		"All": {
-			reason: "These are honoured.",
+			reason: "These settings are supported.",
 			entry: Entry{
 				ClientConfig: `Namespace=x,CreateNamespace=true,ReleaseName=r,SkipCRDs=true,DisableHooks=true,Timeout=1m30s,Wait=true,` +
 					`SkipSchemaValidation=true,TakeOwnership=true,Force=true,Description=as asked,Labels.team=a,Labels.example\.org/x=y`,
@@ -97,22 +97,22 @@ func TestParse(t *testing.T) {
 		"IncludeCRDs": {reason: "CRDs are included unless they are skipped.", entry: Entry{ClientConfig: "SkipCRDs=true,IncludeCRDs=true"}},
 		"NoHooks":     {reason: "Another word for it.", entry: Entry{ClientConfig: "NoHooks=true"}, want: want{Settings: Settings{DisableHooks: true}}},
 		"NoEffect": {
-			reason: "What Helm's client would do is done in another way.",
+			reason: "Settings that only affect Helm's client are ignored.",
 			entry:  Entry{ClientConfig: "DryRun=false,Replace=true,Version=1.2.3,Devel=false,DisableOpenAPIValidation=true,DryRunOption=none"},
 		},
 		"Atomic":       {reason: "It waits, as in Helm.", entry: Entry{ClientConfig: "Atomic=true"}, want: want{Settings: Settings{Atomic: true, Wait: true}}},
-		"WaitForJobs":  {reason: "What is waited for includes Jobs.", entry: Entry{ClientConfig: "WaitForJobs=true"}, want: want{Settings: Settings{Wait: true}}},
+		"WaitForJobs":  {reason: "The provider also waits for Jobs.", entry: Entry{ClientConfig: "WaitForJobs=true"}, want: want{Settings: Settings{Wait: true}}},
 		"NotWait":      {reason: "A switch that is off does nothing.", entry: Entry{ClientConfig: "Wait=false,Atomic=false,Force=false"}},
-		"Seconds":      {reason: "A plain number is of seconds.", entry: Entry{ClientConfig: "Timeout=300"}, want: want{Settings: Settings{Timeout: 5 * time.Minute}}},
-		"Nanoseconds":  {reason: "Or of nanoseconds, as in the original.", entry: Entry{ClientConfig: "Timeout=300000000000"}, want: want{Settings: Settings{Timeout: 5 * time.Minute}}},
-		"Timeout":      {reason: "Any other text is not a time.", entry: Entry{ClientConfig: "Timeout=soon"}, want: want{Err: "clientConfig: Timeout: must be a duration such as 5m30s, or a number of seconds"}},
-		"Past":         {reason: "Nor is one before now.", entry: Entry{ClientConfig: "Timeout=-5m"}, want: want{Err: "clientConfig: Timeout: must be a duration"}},
-		"Overflow":     {reason: "Nor is one without an end.", entry: Entry{ClientConfig: "Timeout=99999999999999999999"}, want: want{Err: "clientConfig: Timeout: must be a duration"}},
+		"Seconds":      {reason: "A number without a unit means seconds.", entry: Entry{ClientConfig: "Timeout=300"}, want: want{Settings: Settings{Timeout: 5 * time.Minute}}},
+		"Nanoseconds":  {reason: "The original uses nanoseconds.", entry: Entry{ClientConfig: "Timeout=300000000000"}, want: want{Settings: Settings{Timeout: 5 * time.Minute}}},
+		"Timeout":      {reason: "Other text is not a duration.", entry: Entry{ClientConfig: "Timeout=soon"}, want: want{Err: "clientConfig: Timeout: must be a duration such as 5m30s, or a number of seconds"}},
+		"Past":         {reason: "A duration must not be negative.", entry: Entry{ClientConfig: "Timeout=-5m"}, want: want{Err: "clientConfig: Timeout: must be a duration"}},
+		"Overflow":     {reason: "A duration must not overflow.", entry: Entry{ClientConfig: "Timeout=99999999999999999999"}, want: want{Err: "clientConfig: Timeout: must be a duration"}},
 		"LabelOfHelm":  {reason: "Helm finds releases by its own labels.", entry: Entry{ClientConfig: "Labels.owner=me"}, want: want{Err: "clientConfig: Labels: label owner is reserved by Helm"}},
 		"LabelNested":  {reason: "A dot in a name must be escaped.", entry: Entry{ClientConfig: "Labels.example.org/x=y"}, want: want{Err: "clientConfig: Labels: example must be a single value; write \\. for a dot in a name"}},
-		"LabelName":    {reason: "The API server would refuse it later.", entry: Entry{ClientConfig: "Labels.a b=c"}, want: want{Err: `clientConfig: Labels: "a b" is not a valid label name`}},
-		"LabelValue":   {reason: "So with its value.", entry: Entry{ClientConfig: "Labels.a=b c"}, want: want{Err: `clientConfig: Labels: "b c" is not a valid label value`}},
-		"LabelsText":   {reason: "Labels have names.", entry: Entry{ClientConfig: "Labels=a"}, want: want{Err: "clientConfig: Labels: must be a map"}},
+		"LabelName":    {reason: "The API server would reject the name later.", entry: Entry{ClientConfig: "Labels.a b=c"}, want: want{Err: `clientConfig: Labels: "a b" is not a valid label name`}},
+		"LabelValue":   {reason: "The value of a label must be valid.", entry: Entry{ClientConfig: "Labels.a=b c"}, want: want{Err: `clientConfig: Labels: "b c" is not a valid label value`}},
+		"LabelsText":   {reason: "A label must have a name.", entry: Entry{ClientConfig: "Labels=a"}, want: want{Err: "clientConfig: Labels: must be a map"}},
 		"KubeVersion":  {reason: "A cluster has the version that it has.", entry: Entry{ClientConfig: "KubeVersion.Version=v1.20.0"}, want: want{Err: "clientConfig: KubeVersion: is not supported: the version of the target cluster is used"}},
 		"Description":  {reason: "A text has an end.", entry: Entry{ClientConfig: "Description=" + strings.Repeat("a", 1025)}, want: want{Err: "clientConfig: Description: is longer than 1024 bytes"}},
 		"DryRun":       {reason: "Who wants nothing installed must not get it.", entry: Entry{ClientConfig: "DryRun=true"}, want: want{Err: "clientConfig: DryRun: is not supported: modules are always installed"}},
@@ -124,10 +124,10 @@ func TestParse(t *testing.T) {
 		"Namespace":    {reason: "The API server would refuse it later.", entry: Entry{ClientConfig: "Namespace=A_B"}, want: want{Err: `clientConfig: Namespace: "A_B" is not a valid namespace name`}},
 		"ReleaseName":  {reason: "It becomes part of a selector.", entry: Entry{ClientConfig: `ReleaseName=a\,b`}, want: want{Err: `clientConfig: ReleaseName: invalid release name "a,b"`}},
 		"ClientSyntax": {reason: "It must be in the grammar.", entry: Entry{ClientConfig: "Namespace"}, want: want{Err: "clientConfig: must have the format of helm --set"}},
-		"Secret":       {reason: "What may be part of a secret is not shown.", entry: Entry{Overrides: "password=a,bcd"}, want: want{Err: "overrides: must have the format of helm --set: a.b=c,d[0]=e, with \\, for a comma in a value"}},
+		"Secret":       {reason: "An override that could be part of a secret is not shown.", entry: Entry{Overrides: "password=a,bcd"}, want: want{Err: "overrides: must have the format of helm --set: a.b=c,d[0]=e, with \\, for a comma in a value"}},
 		"Index":        {reason: "An index must not take all memory.", entry: Entry{Overrides: "a[65537]=b"}, want: want{Err: "overrides: must have the format"}},
-		"Indexes":      {reason: "Nor must many.", entry: Entry{Overrides: strings.Repeat("a[60000][60000]=b,", 10) + "c=d"}, want: want{Err: "overrides: list indexes are too large"}},
-		"Escaped":      {reason: "Nor must one that is hidden.", entry: Entry{Overrides: strings.Repeat(`a[6\0000]=b,`, 20) + "c=d"}, want: want{Err: "overrides: list indexes are too large"}},
+		"Indexes":      {reason: "Many large indexes must not use too much memory.", entry: Entry{Overrides: strings.Repeat("a[60000][60000]=b,", 10) + "c=d"}, want: want{Err: "overrides: list indexes are too large"}},
+		"Escaped":      {reason: "An escaped index must not use too much memory.", entry: Entry{Overrides: strings.Repeat(`a[6\0000]=b,`, 20) + "c=d"}, want: want{Err: "overrides: list indexes are too large"}},
 		"Large":        {reason: "A text has an end.", entry: Entry{Overrides: strings.Repeat("a=b,", maxSet)}, want: want{Err: "overrides: is larger than 65536 bytes"}},
 		"Kinds":        {reason: "Text and map under one key do not go together.", entry: Entry{Overrides: "a=b,a.c=d"}, want: want{Err: "overrides: must have the format"}},
 	}

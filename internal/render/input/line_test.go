@@ -17,7 +17,7 @@ func TestLine(t *testing.T) {
 	}{
 		"Short":   {reason: "A line stays as it is.", args: "a b", want: "a b"},
 		"Lines":   {reason: "Lines and runs of space become one space.", args: " a\n\t b\r\n", want: "a b"},
-		"Invalid": {reason: "What is not UTF-8 is marked.", args: "a\xff\xfeb", want: "a?b"},
+		"Invalid": {reason: "Invalid UTF-8 is replaced.", args: "a\xff\xfeb", want: "a?b"},
 		"Long":    {reason: "A text ends at a bound.", args: strings.Repeat("a", 1025), want: strings.Repeat("a", 1024) + " …"},
 		"Rune":    {reason: "A character that the bound cuts is dropped.", args: strings.Repeat("a", 1023) + "é", want: strings.Repeat("a", 1023) + " …"},
 	}

@@ -40,7 +40,7 @@ func TestSize(t *testing.T) {
 		"Files":    {reason: "A record that is too large leaves out the files of the chart.", file: file("big.txt", noise(4<<20)), lean: true},
 		"CRDs":     {reason: "The CRDs of the chart are among the files.", file: file("crds/a.yaml", "# "+noise(2<<20)), lean: true},
 		"Manifest": {
-			reason: "What was installed must be known.", file: file("README.md", "hello"), object: noise(2 << 20),
+			reason: "The record must contain the installed objects.", file: file("README.md", "hello"), object: noise(2 << 20),
 			err: "even without the templates and files of the chart, but a Secret can store at most 1048576; split the chart into smaller ones, " +
 				"or install its objects as raw or kustomize, which have no record",
 		},

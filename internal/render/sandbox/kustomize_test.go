@@ -47,18 +47,18 @@ func TestKustomizationAttacks(t *testing.T) {
 		reasons []Reason // The machine decides which limit is reached first.
 	}{
 		"Aliases": {
-			reason:  "Aliases multiply.",
+			reason:  "Nested aliases are limited.",
 			files:   tree{"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": attacktest.Aliases("a", 100_000)},
 			reasons: []Reason{ReasonMemory, ReasonOutput},
 		},
 		"Endless": {
-			reason:  "An alias that contains itself.",
+			reason:  "An alias that contains itself is rejected.",
 			files:   tree{"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": configMap("a", "x") + "a: &a [*a]\n"},
 			reasons: []Reason{ReasonEnded, ReasonMemory},
 		},
-		"Diamond": {reason: "Bases that double.", files: diamond(20), reasons: []Reason{ReasonMemory}},
+		"Diamond": {reason: "Bases that double the objects are limited.", files: diamond(20), reasons: []Reason{ReasonMemory}},
 		"Variables": {
-			reason: "Variables multiply.",
+			reason: "Nested variables are limited.",
 			files: tree{
 				"kustomization.yaml": "resources: [a.yaml, large.yaml]\nvars: [{name: A, objref: {kind: ConfigMap, name: large, apiVersion: v1}, fieldref: {fieldPath: data.v}}]\n",
 				"large.yaml":         large,
@@ -67,7 +67,7 @@ func TestKustomizationAttacks(t *testing.T) {
 			reasons: []Reason{ReasonMemory, ReasonOutput},
 		},
 		"Replacements": {
-			reason: "Replacements multiply.",
+			reason: "Nested replacements are limited.",
 			files: tree{
 				"kustomization.yaml": "resources: [a.yaml, large.yaml]\nreplacements: [{source: {kind: ConfigMap, name: large, fieldPath: data.v}, targets: [{select: {kind: Pod}, fieldPaths: [x], options: {create: true}}]}]\n",
 				"large.yaml":         large, "a.yaml": objectsOf(500),
@@ -75,7 +75,7 @@ func TestKustomizationAttacks(t *testing.T) {
 			reasons: []Reason{ReasonMemory, ReasonOutput},
 		},
 		"Copies": {
-			reason: "Patches double an object.",
+			reason: "Patches that repeatedly double an object are limited.",
 			files: tree{
 				"kustomization.yaml": "resources: [a.yaml]\npatches:\n- target: {kind: ConfigMap}\n  patch: |-\n" +
 					strings.Repeat("    - {op: copy, from: /data, path: /data/y}\n    - {op: copy, from: /data, path: /data/z}\n", 20),
@@ -84,12 +84,12 @@ func TestKustomizationAttacks(t *testing.T) {
 			reasons: []Reason{ReasonMemory},
 		},
 		"Steps": {
-			reason:  "Work that grows with objects and fields.",
+			reason:  "Work that grows with the number of objects and fields is limited.",
 			files:   tree{"kustomization.yaml": "resources: [a.yaml]\nimages:\n" + strings.Repeat("- {name: a, newTag: b}\n", 20_000), "a.yaml": objectsOf(900)},
 			reasons: []Reason{ReasonMemory},
 		},
 		"Read": {
-			reason:  "A file that is read a thousand times.",
+			reason:  "Repeated reads of a file are limited.",
 			files:   tree{"kustomization.yaml": "configMapGenerator:\n" + many("- {name: a%d, files: [large.yaml]}\n", 1000), "large.yaml": large},
 			reasons: []Reason{ReasonMemory, ReasonOutput},
 		},

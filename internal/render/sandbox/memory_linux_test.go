@@ -53,8 +53,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryOfStuckChild checks that a child whose own check does not run is ended by the parent, and by the kernel.
-func TestMemoryOfStuckChild(t *testing.T) {
+// TestMemoryOfBlockedChild checks that a child whose own check does not run is ended by the parent, and by the kernel.
+func TestMemoryOfBlockedChild(t *testing.T) {
 	if confine.Race {
 		t.Skip("the race detector uses too much memory")
 	}

@@ -26,7 +26,7 @@ func TestPlain(t *testing.T) {
 		"None":    {reason: "No file has no objects."},
 		"Small":   {reason: "A small file is read here.", files: tree{"a.yaml": configMap("a", "x")}},
 		"Aliases": {reason: "A file with anchors is read in a child.", files: tree{"a.yaml": configMap("a", "x") + "a: &a {b: 1, c: 1.0}\nd: *a\n"}},
-		"Large":   {reason: "So is a large one.", files: tree{"a.yaml": configMap("a", strings.Repeat("x", smallPlain))}},
+		"Large":   {reason: "A large file is rendered.", files: tree{"a.yaml": configMap("a", strings.Repeat("x", smallPlain))}},
 		"Several": {
 			reason: "Objects are those of their files, in order, and a file may have none.",
 			files:  tree{"a.yaml": configMap("a", "x") + "---\n" + configMap("b", "x"), "b.yaml": "# Nothing.\n", "c.json": `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"n":1.0}`},

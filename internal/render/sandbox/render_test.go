@@ -40,9 +40,9 @@ func TestChart(t *testing.T) {
 		files  tree
 		o      render.Options
 	}{
-		"Plain": {reason: "Objects.", files: tree{"templates/a.yaml": configMap("a", "{{ .Release.Name }}")}},
+		"Plain": {reason: "Objects are rendered.", files: tree{"templates/a.yaml": configMap("a", "{{ .Release.Name }}")}},
 		"All": {
-			reason: "CRDs, hooks and notes.",
+			reason: "CRDs, hooks and notes are rendered.",
 			files: tree{
 				"crds/c.yaml": crd, "templates/a.yaml": configMap("a", "{{ .Values.a }}"), "values.yaml": "a: 1\n", "templates/NOTES.txt": "note {{ .Release.Name }}",
 				"templates/h.yaml": "apiVersion: v1\nkind: Pod\nmetadata:\n  name: h\n  annotations: {helm.sh/hook: \"pre-install,test\", helm.sh/hook-weight: \"3\", helm.sh/hook-delete-policy: hook-failed}\n",
@@ -67,7 +67,7 @@ func TestChart(t *testing.T) {
 		"LookupNone":    {reason: "Nothing is an empty map.", files: tree{"templates/a.yaml": configMap("a", `{{ lookup "v1" "Secret" "n" "m" | toJson | quote }}`)}},
 		"LookupFails":   {reason: "The error of a lookup is that of the template.", files: tree{"templates/a.yaml": configMap("a", `"{{ lookup "v1" "Broken" "n" "m" }}"`)}, o: render.Options{Lookup: found}},
 		"Wrong":         {reason: "The error of a chart is the same.", files: tree{"templates/a.yaml": `{{ fail "it is wrong" }}`}},
-		"Schema":        {reason: "So is that of values.", files: tree{"values.schema.json": `{"required": ["x"]}`}},
+		"Schema":        {reason: "The error of a values schema is returned.", files: tree{"values.schema.json": `{"required": ["x"]}`}},
 		"Recursion":     {reason: "Templates that call each other end with an error of the chart.", files: tree{"templates/a.yaml": `{{ define "x" }}{{ include "x" . }}{{ end }}{{ include "x" . }}`}},
 		"Impure":        {reason: "It is known that a chart renders differently each time.", files: tree{"templates/a.yaml": configMap("a", `{{ now | kindOf }}`)}},
 		"Zone":          {reason: "Without files, there are no time zones but those of the binary.", files: tree{"templates/a.yaml": configMap("a", `{{ dateInZone "15" (toDate "2006-01-02" "2024-01-01") "Europe/Berlin" | quote }}`)}},
@@ -111,7 +111,7 @@ func TestKustomization(t *testing.T) {
 	}{
 		"Base":    {reason: "An overlay of a base.", dir: "o", files: tree{"b/kustomization.yaml": "resources: [a.yaml]\n", "b/a.yaml": configMap("a", "x"), "o/kustomization.yaml": "namePrefix: p-\nresources: [../b]\n"}},
 		"Missing": {reason: "The error of a kustomization is the same.", dir: "o", files: tree{"o/kustomization.yaml": "resources: [no.yaml]\n"}},
-		"Remote":  {reason: "Nothing is fetched.", dir: "", files: tree{"kustomization.yaml": "resources: [\"https://127.0.0.1:1/a\"]\n"}},
+		"Remote":  {reason: "Remote resources are not downloaded.", dir: "", files: tree{"kustomization.yaml": "resources: [\"https://127.0.0.1:1/a\"]\n"}},
 	}
 	p := newPool(t, Options{})
 	for name, tc := range cases {

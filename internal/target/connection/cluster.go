@@ -45,7 +45,7 @@ type Cluster struct {
 
 	monitored bool
 	monitor   *monitor
-	settled   func()
+	recovered func()
 
 	version  *remembered[string]
 	uid      *uid
@@ -81,9 +81,9 @@ type Options struct {
 	// not Connected, and all other requests fail immediately during that time. The first call of Ready starts the goroutine. The
 	// cache returns a *cluster.ListingError for kinds that are being listed.
 	Monitored bool
-	// Settled is called when callers that got an error from Ready should try again, because the server is Connected again, and its
+	// Recovered is called when callers that got an error from Ready should try again, because the server is Connected again, and its
 	// watches continue; optional. It must not block.
-	Settled func(*Cluster)
+	Recovered func(*Cluster)
 }
 
 // New returns a connection to a cluster. The interpreter determines what its cache watches and keeps. New sends no
@@ -96,9 +96,9 @@ func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 		c.replaced = func(*Cluster) {}
 	}
 	o.Transport.Changed, o.Transport.Monitored = c.outcomeChanged, o.Monitored
-	c.settled = func() {
-		if o.Settled != nil {
-			o.Settled(c)
+	c.recovered = func() {
+		if o.Recovered != nil {
+			o.Recovered(c)
 		}
 	}
 	c.monitor = newMonitor(c.probe, func() transport.State { return c.transport.Outcome().State })
@@ -251,7 +251,7 @@ func (c *Cluster) outcomeChanged() {
 	if c.monitored {
 		switch c.transport.Outcome().State {
 		case transport.Connected:
-			c.informer.Retry(c.settled)
+			c.informer.Retry(c.recovered)
 		case transport.Unreachable, transport.Unauthorized:
 			c.monitor.start()
 		case transport.Unknown, transport.WrongCluster:

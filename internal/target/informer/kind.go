@@ -161,12 +161,12 @@ func (k *kind) wait(ctx context.Context) error {
 	for {
 		k.mu.Lock()
 		err, changed := k.err, k.changed
-		synced, settled := k.synced && err == nil, err != nil && k.failed >= k.attempt
+		synced, failed := k.synced && err == nil, err != nil && k.failed >= k.attempt
 		k.mu.Unlock()
 		if synced {
 			return nil
 		}
-		if settled {
+		if failed {
 			return err
 		}
 		select {

@@ -108,8 +108,8 @@ func TestPanicOfReceiver(t *testing.T) {
 	})
 }
 
-// TestStuck checks when a kind is listed again because each watch ends before its first event.
-func TestStuck(t *testing.T) {
+// TestMustList checks when a kind is listed again because each watch ends before its first event.
+func TestMustList(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		// lives is the duration of each watch.
@@ -126,12 +126,12 @@ func TestStuck(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r, got := resumption{}, false
 				for i := range 200 {
-					got = got || r.stuck(tc.version(i))
+					got = got || r.mustList(tc.version(i))
 					r.at = time.Now()
 					time.Sleep(tc.lives)
 				}
 				if got != tc.want {
-					t.Errorf("%s\nstuck: want %t, got %t", tc.reason, tc.want, got)
+					t.Errorf("%s\nmustList: want %t, got %t", tc.reason, tc.want, got)
 				}
 			})
 		})

@@ -24,9 +24,9 @@ type resumption struct {
 	since   time.Time
 }
 
-// stuck reports whether all watches from a version have been brief for so long that the kind must be listed. This happens if an
+// mustList reports whether all watches from a version have been brief for so long that the kind must be listed. This happens if an
 // event cannot be decoded: it ends each watch, so later events are never received.
-func (r *resumption) stuck(version string) bool {
+func (r *resumption) mustList(version string) bool {
 	now := time.Now()
 	if r.version != version || now.Sub(r.at) >= briefWatch {
 		r.version, r.since = version, now

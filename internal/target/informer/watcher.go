@@ -230,7 +230,7 @@ func (w *watcher) watch() (progress, error) {
 	k, o := w.kind, watchOptions()
 	o.ResourceVersion = w.version
 	if w.resuming.IsZero() {
-		if w.resumed.stuck(o.ResourceVersion) {
+		if w.resumed.mustList(o.ResourceVersion) {
 			return ended, apierrors.NewResourceExpired("each watch from this version ends before its first event")
 		}
 		w.resuming, w.outage = time.Now(), 0

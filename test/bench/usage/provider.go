@@ -4,7 +4,6 @@ package usage
 
 import (
 	"context"
-	"io"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -66,7 +65,7 @@ type Sample struct {
 
 // Sample reads the current usage.
 func (p *Provider) Sample(ctx context.Context) (Sample, error) {
-	text, err := get(ctx, "http://"+p.metrics+"/metrics")
+	text, err := process.Get(ctx, http.DefaultClient, "http://"+p.metrics+"/metrics")
 	if err != nil {
 		return Sample{}, err
 	}
@@ -109,24 +108,7 @@ func (p *Provider) Quiet(ctx context.Context, within time.Duration) (Sample, err
 
 // Profile returns a profile as text: heap, after a garbage collection, or goroutine.
 func (p *Provider) Profile(ctx context.Context, name string) (string, error) {
-	return get(ctx, "http://"+p.profiles+"/debug/pprof/"+name+"?debug=1&gc=1")
-}
-
-func get(ctx context.Context, url string) (string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return "", errors.Wrap(err, "cannot make a request")
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = res.Body.Close() }()
-	body, err := io.ReadAll(res.Body)
-	if err == nil && res.StatusCode != http.StatusOK {
-		err = errors.Errorf("%s answers %s", url, res.Status)
-	}
-	return string(body), err
+	return process.Get(ctx, http.DefaultClient, "http://"+p.profiles+"/debug/pprof/"+name+"?debug=1&gc=1")
 }
 
 // freeAddress returns an address that no process listened on a moment ago, with a port outside of the range of outgoing

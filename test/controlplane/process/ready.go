@@ -5,6 +5,7 @@ package process
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"strings"
@@ -50,21 +51,28 @@ func (p *Process) logSize() int64 {
 	return info.Size()
 }
 
-// CheckURL sends a GET request and returns an error unless the status is 200.
+// CheckURL sends a GET request with a timeout and returns an error unless the status is 200.
 func CheckURL(ctx context.Context, client *http.Client, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
+	_, err := Get(ctx, client, url)
+	return err
+}
+
+// Get sends a GET request and returns the body of the response, or an error unless the status is 200.
+func Get(ctx context.Context, client *http.Client, url string) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return errors.Wrap(err, "cannot create a request")
+		return "", errors.Wrap(err, "cannot create a request")
 	}
 	res, err := client.Do(req)
 	if err != nil {
-		return err //nolint:wrapcheck // It names the request.
+		return "", err //nolint:wrapcheck // It names the request.
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode != http.StatusOK {
-		return errors.Errorf("GET %s: %s", url, res.Status)
+		return "", errors.Errorf("GET %s: %s", url, res.Status)
 	}
-	return nil
+	body, err := io.ReadAll(res.Body)
+	return string(body), errors.Wrapf(err, "cannot read the response to GET %s", url)
 }

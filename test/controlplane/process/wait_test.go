@@ -24,22 +24,22 @@ func TestWait(t *testing.T) {
 		took   time.Duration
 	}{
 		"Slow": {
-			reason: "What moves once a minute may take longer than nothing may stand still.",
+			reason: "A process that makes progress every minute can take longer than the timeout without progress.",
 			moves:  func(d time.Duration) string { return d.Truncate(time.Minute).String() },
 			after:  5 * time.Minute, took: 5 * time.Minute,
 		},
 		"Stands": {
-			reason: "What stands still is given up.",
+			reason: "The wait ends if there is no progress.",
 			moves:  func(time.Duration) string { return "condition Ready is False" },
 			after:  time.Hour, want: "the thing: timed out because nothing changed for 2m0s; last state: condition Ready is False", took: 2 * time.Minute,
 		},
 		"Flaps": {
-			reason: "What moves forever is given up, too.",
+			reason: "The wait also ends for a process that makes progress forever.",
 			moves:  func(d time.Duration) string { return fmt.Sprint(d) },
 			after:  time.Hour, want: "the thing: timed out after 10m0s; last state: ", took: 10 * time.Minute,
 		},
 		"Broken": {
-			reason: "What can never come is not waited for.",
+			reason: "The wait ends at once if the condition can never be met.",
 			moves:  func(time.Duration) string { return "" }, broken: broken,
 			after: time.Hour, want: "the server ended",
 		},

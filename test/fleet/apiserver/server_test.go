@@ -133,12 +133,12 @@ func TestFaults(t *testing.T) {
 		want int
 	}{
 		"Refused":         {reason: "Connections are reset.", fault: Fault{Mode: Refused}},
-		"BlackHole":       {reason: "Nothing is answered.", fault: Fault{Mode: BlackHole}},
+		"BlackHole":       {reason: "The server does not respond.", fault: Fault{Mode: BlackHole}},
 		"Hang":            {reason: "The body never comes.", fault: Fault{Mode: Hang}},
-		"Unauthorized":    {reason: "Status 401.", fault: Fault{Mode: Unauthorized}, want: http.StatusUnauthorized},
-		"Forbidden":       {reason: "Status 403.", fault: Fault{Mode: Forbidden}, want: http.StatusForbidden},
-		"TooManyRequests": {reason: "Status 429.", fault: Fault{Mode: TooManyRequests, RetryAfter: 7}, want: http.StatusTooManyRequests},
-		"ServerError":     {reason: "Status 503.", fault: Fault{Mode: ServerError, Code: 503}, want: http.StatusServiceUnavailable},
+		"Unauthorized":    {reason: "The server responds with status 401.", fault: Fault{Mode: Unauthorized}, want: http.StatusUnauthorized},
+		"Forbidden":       {reason: "The server responds with status 403.", fault: Fault{Mode: Forbidden}, want: http.StatusForbidden},
+		"TooManyRequests": {reason: "The server responds with status 429.", fault: Fault{Mode: TooManyRequests, RetryAfter: 7}, want: http.StatusTooManyRequests},
+		"ServerError":     {reason: "The server responds with status 503.", fault: Fault{Mode: ServerError, Code: 503}, want: http.StatusServiceUnavailable},
 		"Certificate":     {reason: "The certificate is not trusted.", fault: Fault{Mode: SwappedCertificate}},
 		"Slow":            {reason: "The response takes longer than the client waits.", fault: Fault{BytesPerSecond: 100}},
 		"Late":            {reason: "The response comes later than the client waits.", fault: Fault{Latency: time.Minute}},

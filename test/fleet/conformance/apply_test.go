@@ -48,7 +48,7 @@ func TestApply(t *testing.T) {
 			},
 		},
 		"AfterUpdate": {
-			reason: "What an update changed is a conflict, too.",
+			reason: "A field that an update changed is a conflict, too.",
 			calls: []call{
 				apply("one", configMap, cm(`"a": "1"`, ``)), patch(mergePatch, configMap, `{"data": {"a": "2", "z": "1"}}`),
 				apply("one", configMap, cm(`"a": "1"`, ``)), force("one", configMap, cm(`"a": "1"`, ``)),
@@ -63,7 +63,7 @@ func TestApply(t *testing.T) {
 			},
 		},
 		"Invalid": {
-			reason: "Requests that an API server refuses.",
+			reason: "Invalid requests are rejected.",
 			calls: []call{
 				patch(applyPatch, configMap, cm(``, ``)), apply("one", configMap, `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}}`),
 				apply("one", configMap, cm(``, `, "namespace": "other"`)), apply("one", configMap, cm(``, `, "managedFields": [{"manager": "x"}]`)),
@@ -106,7 +106,7 @@ func TestApply(t *testing.T) {
 			},
 		},
 		"Immutable": {
-			reason: "A field that cannot change.",
+			reason: "An immutable field cannot be changed.",
 			calls: []call{
 				apply("one", deployment, web(`, "image": "x:1"`, ``)),
 				force("one", deployment, `{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {"selector": {"matchLabels": {"app": "other"}}}}`).vaguely(),

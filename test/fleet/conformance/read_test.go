@@ -60,14 +60,14 @@ func TestWatch(t *testing.T) {
 func TestDiscovery(t *testing.T) {
 	run(t, map[string]play{
 		"Missing": {
-			reason: "Paths that are not served.",
+			reason: "Requests for unknown paths return status 404.",
 			calls: []call{
 				get("/apis/none.example.org"), get("/apis/none.example.org/v1"), get("/apis/apps/v9"), get("/apis/none.example.org/v1/namespaces/$NS/things"), get("/api/v1/namespaces/$NS/things"),
 				get("/apis/apps/v1/namespaces/$NS/things/a"), apply("one", "/apis/none.example.org/v1/namespaces/$NS/things/a", `{}`), get("/api/v1/namespaces/$NS-none"),
 			},
 		},
 		"Token": {
-			reason: "A wrong token.",
+			reason: "A wrong token is rejected.",
 			calls:  []call{{method: "GET", path: configMaps, token: "wrong"}, {method: "GET", path: configMaps, token: "wrong", accept: protoList + "," + metadataList}},
 		},
 		"Core": {reason: "The core group.", calls: []call{get("/api").without("serverAddressByClientCIDRs")}},

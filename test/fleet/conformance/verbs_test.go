@@ -12,14 +12,14 @@ func TestCreate(t *testing.T) {
 			calls:  []call{post(configMaps, cm(`"a": "1"`, ``)), post(configMaps, cm(`"a": "1"`, ``)), get(configMap), post(configMaps+"?dryRun=All", `{"metadata": {"name": "b"}}`).without("metadata.resourceVersion"), get(configMaps + "/b")},
 		},
 		"GenerateName": {
-			reason: "The server chooses a name.",
+			reason: "The server can generate a name.",
 			calls: []call{
 				post(configMaps, `{"metadata": {"generateName": "x-"}}`).named("x").without("metadata.name"), get(configMaps + "/$x.name").without("metadata.name"),
 				post(configMaps+"?dryRun=All", `{"metadata": {"generateName": "x-"}}`).without("metadata.name", "metadata.resourceVersion"),
 			},
 		},
 		"Refused": {
-			reason: "Requests that an API server refuses.",
+			reason: "Invalid requests are rejected.",
 			calls: []call{
 				post(configMaps, `{"metadata": {"name": "a", "resourceVersion": "1"}}`), post(configMaps, `{"metadata": {}}`), post(configMaps, `{"metadata": {"name": "A_b"}}`),
 				post(configMaps, `{"metadata": {"name": "a", "namespace": "other"}}`), post("/api/v1/namespaces/$NS-none/configmaps", `{"metadata": {"name": "a"}}`),
@@ -29,7 +29,7 @@ func TestCreate(t *testing.T) {
 			},
 		},
 		"System": {
-			reason: "A client cannot choose what belongs to the server.",
+			reason: "A client cannot set fields of the server.",
 			calls: []call{post(configMaps, `{"metadata": {"name": "a", "uid": "0a0a0a0a-0000-4000-8000-000000000000", "generation": 7, "creationTimestamp": "2001-01-01T00:00:00Z",
 				"deletionTimestamp": "2001-01-01T00:00:00Z", "selfLink": "x"}}`)},
 		},
@@ -49,7 +49,7 @@ func TestUpdate(t *testing.T) {
 			},
 		},
 		"Status": {
-			reason: "A status is updated apart, and counts no generation.",
+			reason: "The status is updated separately, and does not increase the generation.",
 			calls: []call{
 				apply("one", deployment, web(`, "image": "x:1"`, ``)).named("a"),
 				put(deployment+"/status", `{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "resourceVersion": "$a.rv"}, "status": {"replicas": 1}}`).vaguely(),
@@ -65,7 +65,7 @@ func TestUpdate(t *testing.T) {
 func TestPatch(t *testing.T) {
 	run(t, map[string]play{
 		"Merge": {
-			reason: "A merge patch, with and without preconditions.",
+			reason: "A merge patch can have preconditions.",
 			calls: []call{
 				patch(mergePatch, configMap, `{}`), post(configMaps, cm(`"a": "1", "b": "1"`, `, "labels": {"x": "1", "y": "1"}`)).named("a"),
 				patch(mergePatch, configMap, `{"data": {"a": null, "c": "1"}}`).named("b"), patch(mergePatch, configMap, `{"data": {"c": "1"}}`),
@@ -76,7 +76,7 @@ func TestPatch(t *testing.T) {
 			},
 		},
 		"JSON": {
-			reason: "A JSON patch, also of managedFields.",
+			reason: "A JSON patch can also change managedFields.",
 			calls: []call{
 				post(configMaps, cm(`"a": "1"`, ``)).named("a"), patch(jsonPatch, configMap, `[{"op": "add", "path": "/data/b", "value": "2"}]`).named("b"),
 				patch(jsonPatch, configMap, `[{"op": "test", "path": "/data/b", "value": "3"}]`).vaguely(), patch(jsonPatch, configMap, `[{"op": "remove", "path": "/data/none"}]`).vaguely(),
@@ -86,7 +86,7 @@ func TestPatch(t *testing.T) {
 			},
 		},
 		"Strategic": {
-			reason: "A strategic merge patch of a built-in kind.",
+			reason: "A built-in kind supports strategic merge patches.",
 			calls: []call{
 				apply("one", deployment, web(`, "image": "x:1"`, ``)),
 				patch(strategic, deployment, `{"spec": {"template": {"spec": {"containers": [{"name": "c", "env": [{"name": "A", "value": "1"}]}]}}}}`),
@@ -103,14 +103,14 @@ func TestDelete(t *testing.T) {
 	}
 	run(t, map[string]play{
 		"Object": {
-			reason: "An object without finalizers is gone at once.",
+			reason: "An object without finalizers is deleted at once.",
 			calls: []call{
 				remove(configMap), post(configMaps, cm(``, ``)), remove(configMap + "?dryRun=All"), remove(configMap), get(configMap), post(configMaps, cm(``, ``)),
 				options(`, "propagationPolicy": "Background"`).accepting(metadata),
 			},
 		},
 		"Preconditions": {
-			reason: "A deletion can name the UID and the version.",
+			reason: "A deletion can have the UID and the resource version as preconditions.",
 			calls: []call{
 				post(configMaps, cm(``, ``)).named("a"), patch(mergePatch, configMap, `{"data": {"a": "1"}}`).named("b"),
 				options(`, "preconditions": {"uid": "0a0a0a0a-0000-4000-8000-000000000000"}`), options(`, "preconditions": {"uid": "$a.uid", "resourceVersion": "$a.rv"}`),
@@ -126,7 +126,7 @@ func TestDelete(t *testing.T) {
 			},
 		},
 		"Generation": {
-			reason: "A deletion that waits counts in the generation.",
+			reason: "A deletion that waits for finalizers increases the generation.",
 			calls:  []call{apply("one", deployment, web(`, "image": "x"`, ``)), patch(mergePatch, deployment, `{"metadata": {"finalizers": ["x.io/a"]}}`), remove(deployment), get(deployment)},
 		},
 		"Foreground": {

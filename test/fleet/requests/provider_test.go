@@ -4,7 +4,6 @@ package requests
 
 import (
 	"context"
-	"io"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -50,21 +49,12 @@ func (p *provider) awaitMetrics(ctx context.Context) error {
 
 // reconciles returns the number of reconciles by controller.
 func (p *provider) reconciles(ctx context.Context) (map[string]int, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.metrics+"/metrics", nil)
-	if err != nil {
-		return nil, err
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = res.Body.Close() }()
-	body, err := io.ReadAll(res.Body)
+	text, err := process.Get(ctx, http.DefaultClient, "http://"+p.metrics+"/metrics")
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot read the metrics")
 	}
 	out := map[string]int{}
-	for line := range strings.Lines(string(body)) {
+	for line := range strings.Lines(text) {
 		labels, ok := strings.CutPrefix(line, "controller_runtime_reconcile_total{")
 		if !ok {
 			continue

@@ -15,6 +15,7 @@ import (
 	"github.com/onsi/gomega/types"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
 const TargetRequests = "provider_kyma_target_requests_total"
@@ -28,7 +29,7 @@ type Metrics map[string]float64
 
 // Scrape reads the metrics of the provider.
 func (p *Provider) Scrape(ctx context.Context) (Metrics, error) {
-	text, err := fetch(ctx, "http://"+p.Metrics+"/metrics")
+	text, err := process.Get(ctx, http.DefaultClient, "http://"+p.Metrics+"/metrics")
 	if err != nil {
 		return nil, err
 	}

@@ -84,10 +84,10 @@ func (p *Provider) Start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
 	for {
-		_, err := fetch(ctx, "http://"+p.health+"/readyz")
+		_, err := process.Get(ctx, http.DefaultClient, "http://"+p.health+"/readyz")
 		if err == nil {
 			// The metrics server starts independently, and specs read the metrics immediately.
-			_, err = fetch(ctx, "http://"+p.Metrics+"/metrics")
+			_, err = process.Get(ctx, http.DefaultClient, "http://"+p.Metrics+"/metrics")
 		}
 		if err == nil {
 			return nil
@@ -134,24 +134,4 @@ func (p *Provider) logTail(lines int) string {
 func FreeAddress(ctx context.Context) (string, error) {
 	port, err := process.FreePort(ctx)
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), err
-}
-
-func fetch(ctx context.Context, url string) (string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return "", errors.Wrap(err, "cannot make a request")
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return "", err
-	}
-	defer res.Body.Close()
-	body := &strings.Builder{}
-	if err := res.Write(body); err != nil {
-		return "", errors.Wrap(err, "cannot read the response")
-	}
-	if res.StatusCode != http.StatusOK {
-		return "", errors.Errorf("GET %s: %s", url, res.Status)
-	}
-	return body.String(), nil
 }

@@ -203,8 +203,8 @@ func (s *shardedPlane) balanceWithin(ctx context.Context, limit time.Duration, r
 	Eventually(s.loads).WithContext(ctx).WithTimeout(limit).Should(Equal(want))
 }
 
-// settle waits until all Manifests are Ready.
-func (s *shardedPlane) settle(ctx context.Context) {
+// awaitReady waits until all Manifests are Ready.
+func (s *shardedPlane) awaitReady(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(s.unready).WithContext(ctx).WithTimeout(Recovery).Should(BeEmpty())
 }
@@ -241,7 +241,7 @@ var _ = Describe("Replicas that divide the ProviderConfigs", func() {
 		for i := range configs {
 			s.installIn(ctx, i, "one", 2)
 		}
-		s.settle(ctx)
+		s.awaitReady(ctx)
 		Eventually(counted(all, "provider_kyma_shards", "")).WithContext(ctx).Should(BeEquivalentTo(shards))
 		Eventually(counted(all, "crossplane_managed_resource_exists", "Manifest")).WithContext(ctx).Should(BeEquivalentTo(configs))
 		for _, r := range all {
@@ -273,7 +273,7 @@ var _ = Describe("Replicas that divide the ProviderConfigs", func() {
 		alive := slices.DeleteFunc(slices.Clone(all), func(r *shardReplica) bool { return r == dead })
 		s.balanceWithin(ctx, replaced, alive...)
 		GinkgoWriter.Printf("the shards of the dead replica moved after %s\n", time.Since(begin))
-		s.settle(ctx)
+		s.awaitReady(ctx)
 		GinkgoWriter.Printf("the rollout ended after %s\n", time.Since(begin))
 		Expect(s.target.texts(ctx, name(changed[0]))).To(Equal(map[string]int{"two": interrupted}))
 		for _, i := range changed[1:] {
@@ -289,7 +289,7 @@ var _ = Describe("Replicas that divide the ProviderConfigs", func() {
 		s.balance(ctx, append(alive[:len(alive):len(alive)], fourth)...)
 		s.end(ctx, fourth.Process)
 		s.balanceWithin(ctx, replaced, alive...)
-		s.settle(ctx)
+		s.awaitReady(ctx)
 		Consistently(func() map[string]string { return s.versions(ctx, rest...) }).WithContext(ctx).Should(Equal(before))
 		for _, r := range alive {
 			Expect(r.Err()).NotTo(HaveOccurred())
@@ -303,7 +303,7 @@ var _ = Describe("Replicas that divide the ProviderConfigs", func() {
 		for i := range configs {
 			s.installIn(ctx, i, "one", 2)
 		}
-		s.settle(ctx)
+		s.awaitReady(ctx)
 		var own []int
 		for i := 2; i < configs; i++ {
 			if s.holder(ctx, i) == first.id {
@@ -327,7 +327,7 @@ var _ = Describe("Replicas that divide the ProviderConfigs", func() {
 		m := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name(gone)}}
 		Expect(s.client.Delete(ctx, m)).To(Succeed())
 		Eventually(func() error { return s.client.Get(ctx, client.ObjectKeyFromObject(m), m) }).WithContext(ctx).WithTimeout(Recovery).Should(BeNotFound())
-		s.settle(ctx)
+		s.awaitReady(ctx)
 		var rest []int
 		for i := range configs {
 			if i != gone {
@@ -347,7 +347,7 @@ var _ = Describe("Replicas that divide the ProviderConfigs", func() {
 		}
 		writes := first.writes(ctx)
 		s.balance(ctx, first, second)
-		s.settle(ctx)
+		s.awaitReady(ctx)
 		Consistently(func() map[string]string { return s.versions(ctx, rest...) }).WithContext(ctx).Should(Equal(before))
 		Expect(s.target.texts(ctx, name(gone))).To(BeEmpty())
 		Expect(s.target.inventories(ctx)).To(HaveLen(configs - 1))

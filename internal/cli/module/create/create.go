@@ -98,7 +98,7 @@ func (c *creation) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.over.Version, "version", "", "semantic `VERSION` of the module; overrides module.yaml")
 	f.StringVar(&c.over.Channel, "channel", "", "`CHANNEL` to offer the module in; overrides module.yaml (default regular)")
 	f.StringVar(&c.over.Provider, "provider", "", "`NAME` of the provider of the module; overrides module.yaml (default internal)")
-	f.StringVar(&c.from, "from", "", "`IMAGE` or module to build on top of")
+	f.StringVar(&c.from, "from", "", "base `IMAGE` or module to build on")
 	f.BoolVar(&c.dryRun, "dry-run", false, "check everything and print the digest, but write nothing")
 	f.StringVar(&c.keyFile, "key", "", "`FILE` with a PEM-encoded RSA private key to sign with")
 	f.StringVar(&c.signature, "signature-name", bundle.DefaultSignature, "`NAME` of the signature; clusters select the key by this name")

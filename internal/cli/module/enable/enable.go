@@ -66,7 +66,7 @@ func Command(e *command.Environment) *cobra.Command {
 	f.StringVar(&n.kyma, "kyma", "", "`NAME` of the Kyma (default: the only Kyma in the namespace)")
 	f.StringVarP(&n.settings.channel, "channel", "c", "", "`CHANNEL` of the modules (default: their own channel, or the channel of the Kyma)")
 	f.StringVar(&n.settings.policy, "custom-resource-policy", "", "`POLICY` for the default custom resource: CreateAndDelete creates and deletes "+
-		"it with the module, Ignore leaves both to you (default CreateAndDelete for new modules)")
+		"it with the module, with Ignore, you manage it yourself (default CreateAndDelete for new modules)")
 	f.StringVar(&n.values, "values", "", "`FILE` with values for the charts of one module, which replace its current values; "+
 		"an empty file removes all values; - means stdin")
 	f.StringArrayVar(&n.installValues, "install-values", nil, "`INSTALL=FILE` with values for one chart of the module, which replace its current values "+

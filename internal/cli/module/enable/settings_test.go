@@ -114,7 +114,7 @@ func TestSettings(t *testing.T) {
 			want:   want{modules: []any{enabled("channel", "regular")}, outcomes: one(resultChanged, "regular"), warning: "lower than the installed version 2.0.0"},
 		},
 		"Unresolved": {
-			reason: "So does a template that cannot be resolved.", args: args{settings: settings{names: []string{"b"}}, kyma: plain},
+			reason: "A template that cannot be resolved causes a warning.", args: args{settings: settings{names: []string{"b"}}, kyma: plain},
 			want: want{
 				modules:  []any{map[string]any{"name": "b"}},
 				outcomes: []outcome{{Name: "b", Result: resultEnabled, Channel: "regular"}}, warning: "ModuleTemplate b-regular: no such registry",
@@ -126,7 +126,7 @@ func TestSettings(t *testing.T) {
 			want:   want{code: command.ExitNotFound, err: `module "nope"`},
 		},
 		"Missing": {
-			reason: "With missing, the template may be created later.", args: args{settings: settings{names: []string{"a"}, channel: "next", missing: true}, kyma: plain},
+			reason: "With --allow-missing, the template can be created later.", args: args{settings: settings{names: []string{"a"}, channel: "next", missing: true}, kyma: plain},
 			want: want{modules: []any{enabled("channel", "next")}, outcomes: one(resultEnabled, "next"), warning: "no ModuleTemplate in channel"},
 		},
 		"Stays": {
@@ -142,11 +142,11 @@ func TestSettings(t *testing.T) {
 			want: want{code: command.ExitFailure, err: "is being deleted"},
 		},
 		"Composed": {
-			reason: "Nor is one to which a composition would revert the change.", args: args{settings: settings{names: []string{"a"}}, kyma: composed},
+			reason: "A Kyma of a composition, which would revert the change, is not changed.", args: args{settings: settings{names: []string{"a"}}, kyma: composed},
 			want: want{code: command.ExitFailure, err: "composed by composite resource x"},
 		},
 		"Forced": {
-			reason: "Unless the user forces it.", args: args{settings: settings{names: []string{"a"}, force: true}, kyma: composed},
+			reason: "A Kyma of a composition is changed if the user forces it.", args: args{settings: settings{names: []string{"a"}, force: true}, kyma: composed},
 			want: want{modules: []any{enabled()}, outcomes: one(resultEnabled, "regular")},
 		},
 	}

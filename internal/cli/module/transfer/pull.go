@@ -137,7 +137,7 @@ type verification struct {
 func (v *verification) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&v.key, "key", "", "`FILE` with a PEM-encoded RSA public key or certificate; the module must be signed with its private key")
 	f.StringVar(&v.name, "signature-name", bundle.DefaultSignature, "`NAME` of the signature to verify with --key")
-	f.BoolVar(&v.wanted, "verify", false, "verify the module; implied by --key, and requires it")
+	f.BoolVar(&v.wanted, "verify", false, "verify the module; requires --key, which implies this flag")
 }
 
 // read returns the key of --key, or no keys if the flag is not set. Its errors have the exit code ExitUsage.

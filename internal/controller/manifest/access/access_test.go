@@ -158,10 +158,10 @@ func TestLookups(t *testing.T) {
 		want           want
 	}{
 		"Secret":           {reason: "What is read of a Secret is kept out of messages.", policy: v1alpha1.LookupAllowed, resource: "secrets", name: "s", want: want{Requests: 1, Text: "(hidden) (hidden) not-a-secret"}},
-		"Secrets":          {reason: "Also in a list.", policy: v1alpha1.LookupAllowed, resource: "secrets", want: want{Requests: 1, Text: "(hidden) (hidden) not-a-secret"}},
+		"Secrets":          {reason: "Secret data is also kept out of messages in a list.", policy: v1alpha1.LookupAllowed, resource: "secrets", want: want{Requests: 1, Text: "(hidden) (hidden) not-a-secret"}},
 		"ConfigMap":        {reason: "Other objects are not secret.", policy: v1alpha1.LookupAllowed, resource: "configmaps", name: "c", want: want{Requests: 1, Text: text}},
 		"NoSecrets":        {reason: "Secrets can be closed.", policy: v1alpha1.LookupNoSecrets, resource: "secrets", name: "s", want: want{Err: noSecrets, Text: text}},
-		"NoSecretsList":    {reason: "Also their list.", policy: v1alpha1.LookupNoSecrets, resource: "secrets", want: want{Err: noSecrets, Text: text}},
+		"NoSecretsList":    {reason: "Secrets cannot be listed.", policy: v1alpha1.LookupNoSecrets, resource: "secrets", want: want{Err: noSecrets, Text: text}},
 		"NoSecretsAllowed": {reason: "Other objects stay open.", policy: v1alpha1.LookupNoSecrets, resource: "configmaps", name: "c", want: want{Requests: 1, Text: text}},
 		"Denied":           {reason: "All lookups can be closed.", policy: v1alpha1.LookupDenied, resource: "configmaps", name: "c", want: want{Err: denied, Text: text}},
 	}
@@ -188,10 +188,10 @@ func TestPaths(t *testing.T) {
 		object, secrets bool
 	}{
 		"Version":     {reason: "Discovery reads no objects.", path: "/api/v1"},
-		"Group":       {reason: "Nor does that of a group.", path: "/apis/apps/v1"},
-		"Secret":      {reason: "A Secret.", path: "/api/v1/namespaces/n/secrets/s", object: true, secrets: true},
-		"All":         {reason: "All Secrets.", path: "/api/v1/secrets", object: true, secrets: true},
-		"Prefix":      {reason: "Behind a proxy.", path: "/k8s/clusters/c/api/v1/namespaces/n/secrets/s", object: true, secrets: true},
+		"Group":       {reason: "Discovery of an API group reads no objects.", path: "/apis/apps/v1"},
+		"Secret":      {reason: "A request for a Secret reads a Secret.", path: "/api/v1/namespaces/n/secrets/s", object: true, secrets: true},
+		"All":         {reason: "A list of all Secrets reads Secrets.", path: "/api/v1/secrets", object: true, secrets: true},
+		"Prefix":      {reason: "The path may have a prefix, such as that of a proxy.", path: "/k8s/clusters/c/api/v1/namespaces/n/secrets/s", object: true, secrets: true},
 		"NamedSo":     {reason: "An object with that name is not a Secret.", path: "/api/v1/namespaces/n/configmaps/secrets", object: true},
 		"OtherGroup":  {reason: "A kind of another group with that name may be one.", path: "/apis/example.org/v1/namespaces/n/secrets/s", object: true, secrets: true},
 		"Deployments": {reason: "Others are not.", path: "/apis/apps/v1/namespaces/n/deployments", object: true},

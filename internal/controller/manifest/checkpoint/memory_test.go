@@ -18,7 +18,7 @@ func TestRemembered(t *testing.T) {
 	}{
 		"Same":    {reason: "The next pass gets what the last one remembered.", s: of, want: true},
 		"Again":   {reason: "A Manifest that was created again is another one.", s: Subject{ObjectKey: of.ObjectKey, UID: "2", Cluster: "a"}},
-		"Cluster": {reason: "What was installed in another cluster says nothing.", s: Subject{ObjectKey: of.ObjectKey, UID: "1", Cluster: "b"}},
+		"Cluster": {reason: "A revision that was installed in another cluster is not used.", s: Subject{ObjectKey: of.ObjectKey, UID: "1", Cluster: "b"}},
 		"Name":    {reason: "Another Manifest shares nothing.", s: Subject{ObjectKey: client.ObjectKey{Namespace: "n", Name: "x"}, UID: "1", Cluster: "a"}},
 	}
 	for name, tc := range cases {

@@ -58,12 +58,12 @@ func TestRecorder(t *testing.T) {
 		want   []Change
 	}{
 		"Install": {
-			reason: "A module is installed once it is Ready, and stays so.",
+			reason: "A module counts as installed once it is Ready, and is not installed again.",
 			events: []event{{m: manifest(1, "", "")}, {m: manifest(1, "v1", "")}, {m: manifest(1, "v1", ready)}, {m: manifest(1, "v1", "")}, {m: manifest(1, "v1", ready)}},
 			want:   []Change{{Type: Installed, To: "v1", Took: 3 * time.Minute}},
 		},
 		"Upgrade": {
-			reason: "An upgrade takes the time since the Manifest was changed. Ready for a former generation is not the end.",
+			reason: "An upgrade begins when the Manifest is changed. Ready for a former generation does not end it.",
 			events: []event{{m: manifest(1, "v1", ready), existed: true}, {m: stale}, {m: manifest(2, "v2", "")}, {m: manifest(2, "v2", ready)}},
 			want:   []Change{{Type: Upgraded, From: "v1", To: "v2", Took: 2 * time.Minute}},
 		},
@@ -82,16 +82,16 @@ func TestRecorder(t *testing.T) {
 			},
 		},
 		"Remove": {
-			reason: "A removal takes the time since it was requested.",
+			reason: "The duration of a removal is measured from its request.",
 			events: []event{{m: manifest(1, "v1", ready), existed: true}, {m: deleted(manifest(1, "v1", ""), 2)}, {m: deleted(manifest(1, "v1", ""), 2), gone: true}},
 			want:   []Change{{Type: Removed, From: "v1", Took: time.Minute}},
 		},
 		"NeverInstalled": {
-			reason: "What was never installed is not removed.",
+			reason: "The removal of a module that was never installed is not recorded.",
 			events: []event{{m: manifest(1, "", "")}, {m: deleted(manifest(1, "", ""), 2), gone: true}},
 		},
 		"Restart": {
-			reason: "Nothing changes because the provider starts, whatever the state is.",
+			reason: "A start of the provider is not recorded as a change, regardless of the state.",
 			events: []event{{m: manifest(1, "v1", ready), existed: true}, {m: manifest(1, "v1", "")}, {m: manifest(1, "v1", ready)}},
 		},
 		"RestartMeanwhile": {

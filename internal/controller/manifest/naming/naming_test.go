@@ -63,7 +63,7 @@ func TestCheck(t *testing.T) {
 		want    string
 	}{
 		"Default":   {reason: "The name that a Manifest gets is its own.", mr: named("team-b", "web", "")},
-		"Long":      {reason: "So is one that is shortened.", mr: named("team-b", strings.Repeat("a", 253), "")},
+		"Long":      {reason: "The shortened name that a Manifest gets is its own.", mr: named("team-b", strings.Repeat("a", 253), "")},
 		"Own":       {reason: "A Manifest can continue what another one of its namespace installed.", mr: named("team-b", "web", "team-b.old")},
 		"Foreign":   {reason: "A tenant must not name the inventory of another one.", mr: named("team-b", "web", "team-a.web"), want: refusal("team-a.web")},
 		"Similar":   {reason: "A namespace whose name begins equally is another one.", mr: named("team-b", "web", "team-b-2.web"), want: refusal("team-b-2.web")},

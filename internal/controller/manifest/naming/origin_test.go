@@ -40,12 +40,12 @@ func TestPredecessors(t *testing.T) {
 		want   []string
 	}{
 		"Own":       {reason: "A Manifest that a user created takes over.", mr: manifest(func(*metav1.ObjectMeta) {}), want: all},
-		"OfKyma":    {reason: "So does one that its Kyma created.", mr: controlledBy(v1alpha1.KymaKind, "kyma", "new"), want: all},
+		"OfKyma":    {reason: "A Manifest that its Kyma created takes over.", mr: controlledBy(v1alpha1.KymaKind, "kyma", "new"), want: all},
 		"OtherKind": {reason: "Owners of other kinds can't be read.", mr: controlledBy("XEnvironment", "x", "old"), want: all},
 		"Restored":  {reason: "Kubernetes deletes a Manifest whose Kyma had another UID.", mr: controlledBy(v1alpha1.KymaKind, "kyma", "old")},
 		"Missing":   {reason: "It also deletes one whose Kyma doesn't exist.", mr: controlledBy(v1alpha1.KymaKind, "none", "new")},
 		"Deleted": {
-			reason: "A Manifest that is being deleted doesn't remove what it has not taken over.",
+			reason: "A Manifest that is being deleted doesn't remove a module that it has not taken over.",
 			mr: manifest(func(m *metav1.ObjectMeta) {
 				now := metav1.Now()
 				m.DeletionTimestamp = &now

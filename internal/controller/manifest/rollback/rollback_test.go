@@ -56,7 +56,7 @@ func TestDecide(t *testing.T) {
 		"FirstWatching":   {reason: "Without a checkpoint nothing is watched.", policy: failed, was: status("two", false), want: Decision{Action: InstallAndKeep}},
 		"FirstRolledBack": {reason: "Without a checkpoint no rollback continues.", policy: failed, was: status("two", true), want: Decision{Action: InstallAndKeep}},
 
-		"ReadyNone":       {reason: "What was Ready last is not watched.", policy: failed, checkpoint: two, want: Decision{Action: InstallAndKeep}},
+		"ReadyNone":       {reason: "The revision that was Ready last is not watched.", policy: failed, checkpoint: two, want: Decision{Action: InstallAndKeep}},
 		"ReadyWatching":   {reason: "It became Ready.", policy: failed, checkpoint: two, was: status("two", false), want: Decision{Action: InstallAndKeep}},
 		"ReadyRolledBack": {reason: "To want what was brought back ends the rollback.", policy: failed, checkpoint: two, was: status("three", true), want: Decision{Action: InstallAndKeep}},
 
@@ -68,13 +68,13 @@ func TestDecide(t *testing.T) {
 		"NewerRolledBack": {reason: "Another digest ends a rollback.", policy: failed, checkpoint: one, was: status("other", true), want: Decision{Action: InstallAndKeep, Status: fresh("two")}},
 
 		"RetryWatching":    {reason: "A request begins the time again.", policy: failed, checkpoint: one, was: status("two", false), token: "t", want: Decision{Action: InstallAndKeep, Status: fresh("two-t")}},
-		"RetryRolledBack":  {reason: "A request tries it again.", policy: failed, checkpoint: one, was: status("two", true), token: "t", want: Decision{Action: InstallAndKeep, Status: fresh("two-t")}},
+		"RetryRolledBack":  {reason: "A reconcile request starts another attempt.", policy: failed, checkpoint: one, was: status("two", true), token: "t", want: Decision{Action: InstallAndKeep, Status: fresh("two-t")}},
 		"Retried":          {reason: "Once.", policy: failed, checkpoint: one, was: status("two-t", true), token: "t", want: Decision{Action: BringBack, Status: status("two-t", true)}},
 		"RetryRemoved":     {reason: "An annotation that is removed asks for nothing.", policy: failed, checkpoint: one, was: status("two-t", true), want: Decision{Action: BringBack, Status: status("two-t", true)}},
 		"AtomicUpgrade":    {reason: "The status remembers the time that an install asks for.", policy: atomic, checkpoint: one, want: Decision{Action: InstallAndKeep, Status: fresh("atomic90-two")}},
 		"AtomicRetry":      {reason: "With the request.", policy: atomic, checkpoint: one, was: status("atomic90-two", true), token: "t", want: Decision{Action: InstallAndKeep, Status: fresh("atomic90-two-t")}},
 		"AtomicWatching":   {reason: "The time is not part of what is desired.", policy: atomic, checkpoint: one, was: status("atomic30-two", false), want: Decision{Action: InstallAndKeep, Status: status("atomic30-two", false)}},
-		"AtomicRolledBack": {reason: "What an install asked for is rolled back, too.", policy: atomic, checkpoint: one, was: status("atomic90-two", true), want: Decision{Action: BringBack, Status: status("atomic90-two", true)}},
+		"AtomicRolledBack": {reason: "A rollback that an install requests is performed, too.", policy: atomic, checkpoint: one, was: status("atomic90-two", true), want: Decision{Action: BringBack, Status: status("atomic90-two", true)}},
 		"AtomicReady":      {reason: "Ready is Ready.", policy: atomic, checkpoint: two, was: status("atomic90-two", false), want: Decision{Action: InstallAndKeep}},
 	}
 	for name, tc := range cases {
@@ -125,19 +125,19 @@ func TestEvaluate(t *testing.T) {
 		want    *v1alpha1.RollbackStatus
 	}{
 		"None":             {reason: "Without an upgrade there is nothing to evaluate.", policy: notReady, outcome: Failed, elapsed: time.Hour},
-		"RolledBack":       {reason: "What is rolled back stays so.", was: earlier, policy: failed, outcome: Ready, want: earlier},
+		"RolledBack":       {reason: "A revision that was rolled back stays rolled back.", was: earlier, policy: failed, outcome: Ready, want: earlier},
 		"Ready":            {reason: "An upgrade that works ends the wait.", was: watching("boom"), policy: failed, outcome: Ready, elapsed: time.Hour},
-		"Failing":          {reason: "One that fails gets its time.", was: watching(""), policy: failed, outcome: Failed, elapsed: 59 * time.Second, want: watching("boom")},
+		"Failing":          {reason: "A revision that fails has until the timeout to recover.", was: watching(""), policy: failed, outcome: Failed, elapsed: 59 * time.Second, want: watching("boom")},
 		"Failed":           {reason: "Then it is rolled back.", was: watching("boom"), policy: failed, outcome: Failed, elapsed: time.Minute, want: back},
 		"FailedLate":       {reason: "The time counts from when the upgrade began, not from the first failure.", was: watching(""), policy: failed, outcome: Failed, elapsed: time.Minute, want: back},
-		"Progressing":      {reason: "One that is not Ready yet does not fail.", was: watching(""), policy: failed, outcome: NotReady, elapsed: time.Hour, want: watching("")},
-		"Interrupted":      {reason: "One that recovered gets its whole time again.", was: watching("boom"), policy: failed, outcome: NotReady, elapsed: 30 * time.Second, want: moved},
+		"Progressing":      {reason: "A revision that is not Ready yet does not count as failed.", was: watching(""), policy: failed, outcome: NotReady, elapsed: time.Hour, want: watching("")},
+		"Interrupted":      {reason: "The timeout restarts for a revision that recovered.", was: watching("boom"), policy: failed, outcome: NotReady, elapsed: 30 * time.Second, want: moved},
 		"NotReady":         {reason: "With NotReady any other state counts.", was: watching("boom"), policy: notReady, outcome: NotReady, elapsed: time.Minute, want: back},
 		"NotReadyYet":      {reason: "After the same time.", was: watching(""), policy: notReady, outcome: NotReady, elapsed: time.Second, want: watching("boom")},
 		"NotReadyFailed":   {reason: "A failure is not Ready either.", was: watching(""), policy: notReady, outcome: Failed, elapsed: time.Minute, want: back},
 		"NotReadyAndReady": {reason: "Ready ends it.", was: watching("boom"), policy: notReady, outcome: Ready, elapsed: time.Hour},
-		"Pending":          {reason: "What is not applied yet does not fail.", was: watching(""), policy: notReady, outcome: Pending, elapsed: time.Hour, want: watching("")},
-		"PendingFailed":    {reason: "Nor does it recover.", was: watching("boom"), policy: failed, outcome: Pending, elapsed: time.Hour, want: watching("boom")},
+		"Pending":          {reason: "A revision that is not applied yet does not fail.", was: watching(""), policy: notReady, outcome: Pending, elapsed: time.Hour, want: watching("")},
+		"PendingFailed":    {reason: "A revision that is not applied yet does not recover.", was: watching("boom"), policy: failed, outcome: Pending, elapsed: time.Hour, want: watching("boom")},
 		"NoVersion":        {reason: "A checkpoint that names no version gets the one that is seen.", was: unnamed, policy: failed, outcome: NotReady, version: "1.0.0", want: earlier},
 	}
 	for name, tc := range cases {
@@ -206,7 +206,7 @@ func TestPolicyOf(t *testing.T) {
 		want   *Policy
 	}{
 		"None":     {reason: "Nothing asks for it.", st: status("two", false)},
-		"Own":      {reason: "What the Manifest says counts.", own: own, atomic: time.Minute, want: &Policy{After: time.Hour}},
+		"Own":      {reason: "The spec of the Manifest takes precedence.", own: own, atomic: time.Minute, want: &Policy{After: time.Hour}},
 		"NotReady": {reason: "The trigger NotReady also covers upgrades that did not fail.", own: notReady, want: &Policy{After: time.Hour, OnNotReady: true}},
 		"Default":  {reason: "Without a trigger, only a failed upgrade counts.", own: withoutTrigger, want: &Policy{After: time.Hour}},
 		"Atomic":   {reason: "An install has its own time.", atomic: time.Minute, want: &Policy{After: time.Minute, OnNotReady: true, Atomic: true}},

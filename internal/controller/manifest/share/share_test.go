@@ -47,9 +47,9 @@ func TestShares(t *testing.T) {
 		a, b   bool
 	}{
 		"Alone":  {reason: "Half of the workers may be used by one ProviderConfig.", before: workers/2 - 1, a: true, b: true},
-		"Half":   {reason: "No more than half.", before: workers / 2, b: true},
-		"Flood":  {reason: "However many want one.", before: 1000, b: true},
-		"Beside": {reason: "Few passes hinder no other.", before: 1, a: true, b: true},
+		"Half":   {reason: "One ProviderConfig gets no more than half of the workers.", before: workers / 2, b: true},
+		"Flood":  {reason: "The limit does not depend on the number of waiting passes.", before: 1000, b: true},
+		"Beside": {reason: "Few passes do not delay other ProviderConfigs.", before: 1, a: true, b: true},
 	}
 	for n, tc := range cases {
 		t.Run(n, func(t *testing.T) {

@@ -100,11 +100,11 @@ func TestLayoutResume(t *testing.T) {
 		have   []byte
 		opened []int64
 	}{
-		"Nothing":  {reason: "From the beginning.", opened: []int64{0}},
+		"Nothing":  {reason: "A new blob is written from the beginning.", opened: []int64{0}},
 		"Half":     {reason: "From where it was.", have: data[:50_001], opened: []int64{50_001}},
-		"All":      {reason: "Nothing is missing.", have: data},
-		"Wrong":    {reason: "What is there is wrong.", have: bytes.Repeat([]byte("x"), 50_000), opened: []int64{50_000, 0}},
-		"WrongAll": {reason: "All is wrong.", have: bytes.Repeat([]byte("x"), 100_000), opened: []int64{0}},
+		"All":      {reason: "A complete blob is not downloaded again.", have: data},
+		"Wrong":    {reason: "A partial blob with wrong content is downloaded again.", have: bytes.Repeat([]byte("x"), 50_000), opened: []int64{50_000, 0}},
+		"WrongAll": {reason: "A blob of full size with wrong content is downloaded again.", have: bytes.Repeat([]byte("x"), 100_000), opened: []int64{0}},
 		"Long":     {reason: "It is too long.", have: append(append([]byte{}, data...), 'x'), opened: []int64{0}},
 	}
 	for name, tc := range cases {
@@ -146,11 +146,11 @@ func TestLayoutBadBlob(t *testing.T) {
 		data   string
 		err    string
 	}{
-		"Other":  {reason: "Other content.", c: store.Content{Digest: oci.DigestOf(good), Size: 4}, data: "evil", err: "digest mismatch"},
+		"Other":  {reason: "The content must match the digest.", c: store.Content{Digest: oci.DigestOf(good), Size: 4}, data: "evil", err: "digest mismatch"},
 		"Short":  {reason: "Less than it says.", c: store.Content{Digest: oci.DigestOf(good), Size: 5}, data: "good", err: "bytes in the manifest"},
 		"Long":   {reason: "More than it says.", c: store.Content{Digest: oci.DigestOf(good), Size: 3}, data: "good", err: "bytes in the manifest"},
-		"Digest": {reason: "No digest.", c: store.Content{Digest: "sha256:../../x", Size: 4}, data: "good", err: "malformed digest"},
-		"Size":   {reason: "No size.", c: store.Content{Digest: oci.DigestOf(good), Size: -1}, data: "good", err: "-1 bytes"},
+		"Digest": {reason: "The digest must be valid.", c: store.Content{Digest: "sha256:../../x", Size: 4}, data: "good", err: "malformed digest"},
+		"Size":   {reason: "The size must be valid.", c: store.Content{Digest: oci.DigestOf(good), Size: -1}, data: "good", err: "-1 bytes"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -218,8 +218,8 @@ func TestCreateLayout(t *testing.T) {
 	}{
 		"New":    {reason: "It is made, and goes if nothing comes into it.", path: "a/b"},
 		"Empty":  {reason: "A directory that was there stays.", path: "empty", left: true},
-		"Killed": {reason: "What was half made is made.", path: "killed", left: true},
-		"Full":   {reason: "Someone's files are left alone.", path: "full", err: "the directory contains files that do not belong to an image layout", left: true},
+		"Killed": {reason: "An incomplete layout is completed.", path: "killed", left: true},
+		"Full":   {reason: "A directory with other files is not changed.", path: "full", err: "the directory contains files that do not belong to an image layout", left: true},
 		"File":   {reason: "A file is none.", path: "file", err: "must be a directory, or a file whose name ends in", left: true},
 		"Tar":    {reason: "A tar that is none is not replaced.", path: "other.tar", err: "not a tar archive", left: true},
 		"NewTar": {reason: "Without content there is no tar.", path: "new.tar"},

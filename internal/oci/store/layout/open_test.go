@@ -52,15 +52,15 @@ func TestLayoutForeign(t *testing.T) {
 		err     string
 	}{
 		"Crane":      {reason: "No tag at all.", entries: []v1.Descriptor{one}, tags: []string{}, digest: string(one.Digest)},
-		"Skopeo":     {reason: "A tag.", entries: []v1.Descriptor{named(one, v1.AnnotationRefName, "1.0")}, tag: "1.0", tags: []string{"1.0"}, digest: string(one.Digest)},
-		"Full":       {reason: "A whole reference.", entries: []v1.Descriptor{named(one, v1.AnnotationRefName, "reg.example.org/a/b:1.0")}, tag: "1.0", tags: []string{"1.0"}, digest: string(one.Digest)},
-		"Containerd": {reason: "Both.", entries: []v1.Descriptor{named(one, v1.AnnotationRefName, "1.0", containerdName, "reg.example.org/a/b:1.0")}, tag: "1.0", tags: []string{"1.0"}, digest: string(one.Digest)},
-		"Docker":     {reason: "The reference only.", entries: []v1.Descriptor{named(one, containerdName, "docker.io/a/b:1.0")}, tag: "1.0", tags: []string{"1.0"}, digest: string(one.Digest)},
+		"Skopeo":     {reason: "Skopeo writes a tag.", entries: []v1.Descriptor{named(one, v1.AnnotationRefName, "1.0")}, tag: "1.0", tags: []string{"1.0"}, digest: string(one.Digest)},
+		"Full":       {reason: "Some tools write a whole reference.", entries: []v1.Descriptor{named(one, v1.AnnotationRefName, "reg.example.org/a/b:1.0")}, tag: "1.0", tags: []string{"1.0"}, digest: string(one.Digest)},
+		"Containerd": {reason: "Containerd writes both.", entries: []v1.Descriptor{named(one, v1.AnnotationRefName, "1.0", containerdName, "reg.example.org/a/b:1.0")}, tag: "1.0", tags: []string{"1.0"}, digest: string(one.Digest)},
+		"Docker":     {reason: "Docker writes only the reference.", entries: []v1.Descriptor{named(one, containerdName, "docker.io/a/b:1.0")}, tag: "1.0", tags: []string{"1.0"}, digest: string(one.Digest)},
 		"Nested":     {reason: "An index of one.", entries: []v1.Descriptor{named(single, v1.AnnotationRefName, "1.0")}, tag: "1.0", tags: []string{"1.0"}, digest: string(one.Digest)},
 		"Multi":      {reason: "An index of several stays one.", entries: []v1.Descriptor{index}, tags: []string{}, digest: string(index.Digest)},
 		"Parts":      {reason: "Parts of an index are not the root.", entries: append([]v1.Descriptor{one}, single), tags: []string{}, digest: string(one.Digest)},
 		"Odd":        {reason: "A name that is not a tag.", entries: []v1.Descriptor{named(one, v1.AnnotationRefName, "a b/c")}, tags: []string{}, digest: string(one.Digest)},
-		"Empty":      {reason: "Nothing.", tags: []string{}, err: "has no manifest"},
+		"Empty":      {reason: "A layout without entries is an error.", tags: []string{}, err: "has no manifest"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -196,19 +196,19 @@ func TestOpenLayout(t *testing.T) {
 		err    string
 	}{
 		"Good":      {reason: "Names may begin with ./", path: tarOf(t, file("./oci-layout", layoutContent), file("./index.json", `{"schemaVersion":2}`), file(blob, "x"))},
-		"Nothing":   {reason: "Nothing is there.", path: filepath.Join(t.TempDir(), "no"), err: "has no image layout"},
+		"Nothing":   {reason: "A missing directory is an error.", path: filepath.Join(t.TempDir(), "no"), err: "has no image layout"},
 		"Dir":       {reason: "A directory of something else.", path: t.TempDir(), err: "file oci-layout is missing"},
 		"Other":     {reason: "A tar of something else.", path: tarOf(t, file("x", "y")), err: "file oci-layout is missing"},
 		"Version":   {reason: "A version that is not yet.", path: tarOf(t, file(layoutFile, `{"imageLayoutVersion":"2.0.0"}`)), err: "version"},
-		"JSON":      {reason: "Not JSON.", path: tarOf(t, file(layoutFile, `{`)), err: "not valid JSON"},
-		"Large":     {reason: "Too much.", path: tarOf(t, file(layoutFile, strings.Repeat(" ", 5000))), err: "larger than the limit"},
+		"JSON":      {reason: "The layout file must be valid JSON.", path: tarOf(t, file(layoutFile, `{`)), err: "not valid JSON"},
+		"Large":     {reason: "The size of the layout file is limited.", path: tarOf(t, file(layoutFile, strings.Repeat(" ", 5000))), err: "larger than the limit"},
 		"Link":      {reason: "Links are refused.", path: tarOf(t, file(layoutFile, layoutContent), link(blob, "/etc/passwd")), err: "is not a regular file"},
-		"OtherLink": {reason: "Unless they are none of our business.", path: tarOf(t, file(layoutFile, layoutContent), file(indexFile, `{"schemaVersion":2}`), link("a/layer.tar", "../b"))},
-		"Twice":     {reason: "What is there twice is two things.", path: tarOf(t, file(layoutFile, layoutContent), file(indexFile, "{}"), file("./index.json", "{}")), err: "twice"},
+		"OtherLink": {reason: "Links that the layout does not use are ignored.", path: tarOf(t, file(layoutFile, layoutContent), file(indexFile, `{"schemaVersion":2}`), link("a/layer.tar", "../b"))},
+		"Twice":     {reason: "A file must not occur twice.", path: tarOf(t, file(layoutFile, layoutContent), file(indexFile, "{}"), file("./index.json", "{}")), err: "twice"},
 		"Cut":       {reason: "A tar that is cut off.", path: cut, err: "the archive is truncated in entry"},
 		"Climbing":  {reason: "Links of a directory do not leave it.", path: evil, err: "path escapes"},
-		"Index":     {reason: "A broken index.", path: tarOf(t, file(layoutFile, layoutContent), file(indexFile, `{"schemaVersion":2,"manifests":[{"digest":"sha256:../../x"}]}`)), err: "malformed digest"},
-		"NoIndex":   {reason: "None.", path: tarOf(t, file(layoutFile, layoutContent)), err: "has no index.json"},
+		"Index":     {reason: "The index must be valid.", path: tarOf(t, file(layoutFile, layoutContent), file(indexFile, `{"schemaVersion":2,"manifests":[{"digest":"sha256:../../x"}]}`)), err: "malformed digest"},
+		"NoIndex":   {reason: "The index must exist.", path: tarOf(t, file(layoutFile, layoutContent)), err: "has no index.json"},
 		"Lie":       {reason: "A blob that is another one.", path: tarOf(t, file(layoutFile, layoutContent), file(blob, "y"), file(indexFile, `{"schemaVersion":2,"manifests":[{"digest":"`+oci.DigestOf([]byte("x"))+`","size":1}]}`)), err: "digest mismatch"},
 	}
 	for name, tc := range cases {

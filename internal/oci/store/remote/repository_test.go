@@ -50,18 +50,18 @@ func TestRemoteBlob(t *testing.T) {
 		asks   int // Expected number of requests for the blob, or 0 if it is not checked.
 		err    string
 	}{
-		"Whole":  {reason: "The whole.", serve: func(_ int, w http.ResponseWriter, r *http.Request) { ranged(w, r) }},
-		"Range":  {reason: "A range.", offset: 5, asks: 1, serve: func(_ int, w http.ResponseWriter, r *http.Request) { ranged(w, r) }},
-		"End":    {reason: "Nothing is left.", offset: 200_000, serve: func(_ int, w http.ResponseWriter, r *http.Request) { ranged(w, r) }},
+		"Whole":  {reason: "A blob is read from the beginning.", serve: func(_ int, w http.ResponseWriter, r *http.Request) { ranged(w, r) }},
+		"Range":  {reason: "A blob is read from an offset.", offset: 5, asks: 1, serve: func(_ int, w http.ResponseWriter, r *http.Request) { ranged(w, r) }},
+		"End":    {reason: "An offset at the end sends no request.", offset: 200_000, serve: func(_ int, w http.ResponseWriter, r *http.Request) { ranged(w, r) }},
 		"Ignore": {reason: "Ranges may be ignored.", offset: 5, asks: 1, serve: func(_ int, w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(data) }},
-		"Refuse": {reason: "Or refused.", offset: 5, asks: 2, serve: func(_ int, w http.ResponseWriter, r *http.Request) {
+		"Refuse": {reason: "A range request can be rejected.", offset: 5, asks: 2, serve: func(_ int, w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Range") != "" {
 				w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
 				return
 			}
 			_, _ = w.Write(data)
 		}},
-		"Other": {reason: "Or be others.", offset: 5, asks: 2, serve: func(_ int, w http.ResponseWriter, r *http.Request) {
+		"Other": {reason: "A response can have another range.", offset: 5, asks: 2, serve: func(_ int, w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Range") != "" {
 				w.Header().Set("Content-Range", "bytes 7-9/20000")
 				w.WriteHeader(http.StatusPartialContent)
@@ -238,9 +238,9 @@ func TestRemotePutBlob(t *testing.T) {
 		open   func(int64) (io.ReadCloser, error)
 		err    string
 	}{
-		"Other": {reason: "Other content.", open: storetest.Opener(bytes.Repeat([]byte("y"), 100_000)), err: "digest mismatch"},
-		"Short": {reason: "Less.", open: storetest.Opener(good[1:]), err: "is truncated"},
-		"Long":  {reason: "More.", open: storetest.Opener(append([]byte("x"), good...)), err: "larger than the expected"},
+		"Other": {reason: "The content must match the digest.", open: storetest.Opener(bytes.Repeat([]byte("y"), 100_000)), err: "digest mismatch"},
+		"Short": {reason: "The content must not be too short.", open: storetest.Opener(good[1:]), err: "is truncated"},
+		"Long":  {reason: "The content must not be too long.", open: storetest.Opener(append([]byte("x"), good...)), err: "larger than the expected"},
 		"Fails": {reason: "A source that fails is named.", open: func(int64) (io.ReadCloser, error) { return nil, errors.New("no source") }, err: "no source"},
 	}
 	for name, tc := range cases {

@@ -66,7 +66,7 @@ func New(o Options) (*Cluster, error) {
 			return nil, errors.Wrapf(err, "cannot create namespace %s", name)
 		}
 	}
-	c.settleNow()
+	c.runControllers()
 	c.store.Expire()
 	return c, nil
 }
@@ -129,8 +129,8 @@ func (c *Cluster) enqueue(k record.Key, uid string) {
 	c.changed = append(c.changed, changed{Key: k, uid: uid})
 }
 
-// settle lets the controllers react to what changed, at once or later, and unlocks the cluster.
-func (c *Cluster) settle() {
+// unlockAndReconcile lets the controllers react to what changed, at once or later, and unlocks the cluster.
+func (c *Cluster) unlockAndReconcile() {
 	defer c.mu.Unlock()
 	if len(c.changed) == 0 || c.waiting {
 		return
@@ -140,11 +140,11 @@ func (c *Cluster) settle() {
 		return
 	}
 	c.waiting = true
-	time.AfterFunc(c.options.Delay, c.settleNow)
+	time.AfterFunc(c.options.Delay, c.runControllers)
 }
 
-// settleNow lets the controllers react to what changed.
-func (c *Cluster) settleNow() {
+// runControllers lets the controllers react to what changed.
+func (c *Cluster) runControllers() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.waiting = false

@@ -22,7 +22,7 @@ const finalizerOfCRDs = "customresourcecleanup.apiextensions.k8s.io"
 // deleted one.
 func (c *Cluster) Delete(t Target, o *metav1.DeleteOptions) (object map[string]any, gone bool, err error) {
 	c.mu.Lock()
-	defer c.settle()
+	defer c.unlockAndReconcile()
 	return c.delete(t, o)
 }
 
@@ -124,7 +124,7 @@ func (t Target) checkPreconditions(object map[string]any, p *metav1.Precondition
 // DeleteCollection deletes the objects that match a list request, and returns them as they were.
 func (c *Cluster) DeleteCollection(t Target, l ListOptions, o *metav1.DeleteOptions) (*List, error) {
 	c.mu.Lock()
-	defer c.settle()
+	defer c.unlockAndReconcile()
 	list, err := c.List(t, l)
 	if err != nil {
 		return nil, err

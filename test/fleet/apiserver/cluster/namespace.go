@@ -2,8 +2,8 @@
 
 package cluster
 
-// settleNamespace gives a new namespace its ServiceAccount, and deletes the content of one that is being deleted.
-func (c controller) settleNamespace(name string) {
+// reconcileNamespace gives a new namespace its ServiceAccount, and deletes the content of one that is being deleted.
+func (c controller) reconcileNamespace(name string) {
 	ns := Target{Kind: c.cluster.kindOf("", "namespaces"), Name: name}
 	r := c.cluster.store.Get(ns.key())
 	if r == nil {
@@ -49,8 +49,8 @@ func (c controller) finalizeNamespace(name string) {
 	c.cluster.remove(ns, r.UID())
 }
 
-// settleCRD establishes a CRD, or removes one that is being deleted and its custom resources.
-func (c controller) settleCRD(ch changed) {
+// reconcileCRD establishes a CRD, or removes one that is being deleted and its custom resources.
+func (c controller) reconcileCRD(ch changed) {
 	crds := Target{Kind: c.cluster.kindOf("apiextensions.k8s.io", "customresourcedefinitions"), Name: ch.Name}
 	if ch.GroupResource != crds.Kind.GroupResource() {
 		if ch.uid != "" {

@@ -8,8 +8,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/fleet/apiserver/record"
 )
 
-// settleWorkload makes a workload available.
-func (c controller) settleWorkload(k record.Key) {
+// reconcileWorkload makes a workload available.
+func (c controller) reconcileWorkload(k record.Key) {
 	set := statuses[k.GroupResource.String()]
 	t, ok := c.target(k)
 	r := c.cluster.store.Get(k)

@@ -34,7 +34,7 @@ type Write struct {
 // Create creates an object and returns it. The name in the target can be empty. It can change its argument.
 func (c *Cluster) Create(t Target, object map[string]any, w Write) (map[string]any, error) {
 	c.mu.Lock()
-	defer c.settle()
+	defer c.unlockAndReconcile()
 	if err := t.checkKind(object); err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (c *Cluster) admit(t Target) error {
 // Update replaces an object, or its status, and returns it. It can change its argument.
 func (c *Cluster) Update(t Target, object map[string]any, w Write) (map[string]any, error) {
 	c.mu.Lock()
-	defer c.settle()
+	defer c.unlockAndReconcile()
 	if err := t.checkKind(object); err != nil {
 		return nil, err
 	}
@@ -186,7 +186,7 @@ func (c *Cluster) replace(t Target, old, object map[string]any, w Write) (map[st
 // Apply applies an object with server-side apply and returns it, and whether it was created.
 func (c *Cluster) Apply(t Target, object map[string]any, w Write) (out map[string]any, created bool, err error) {
 	c.mu.Lock()
-	defer c.settle()
+	defer c.unlockAndReconcile()
 	var old map[string]any
 	if r := c.store.Get(t.key()); r != nil {
 		old = t.view(r)
@@ -219,7 +219,7 @@ func (c *Cluster) Apply(t Target, object map[string]any, w Write) (out map[strin
 // Patch changes an object, or its status, with a JSON patch, a merge patch or, for built-in kinds, a strategic merge patch.
 func (c *Cluster) Patch(t Target, kind types.PatchType, patch []byte, w Write) (map[string]any, error) {
 	c.mu.Lock()
-	defer c.settle()
+	defer c.unlockAndReconcile()
 	r := c.store.Get(t.key())
 	if r == nil {
 		return nil, t.notFound()

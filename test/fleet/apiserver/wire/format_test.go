@@ -20,12 +20,12 @@ func TestNegotiate(t *testing.T) {
 	}{
 		"None":     {reason: "JSON is the default."},
 		"Any":      {reason: "Any type is JSON.", accept: "*/*"},
-		"Metadata": {reason: "Metadata as JSON.", accept: JSON + suffix, want: Format{Metadata: true}},
+		"Metadata": {reason: "The metadata can be requested as JSON.", accept: JSON + suffix, want: Format{Metadata: true}},
 		"Order":    {reason: "The first one that is supported.", accept: Protobuf + suffix + "," + JSON + suffix, want: Format{Metadata: true, Protobuf: true}},
 		"Whole":    {reason: "Whole objects are JSON.", accept: Protobuf + "," + JSON},
 		"List":     {reason: "Metadata of a list has another name.", accept: JSON + suffix, isList: true, fails: true},
 		"Table":    {reason: "Tables are not supported.", accept: JSON + ";as=Table;g=meta.k8s.io;v=v1," + JSON},
-		"Unknown":  {reason: "An unknown type.", accept: "text/html", fails: true},
+		"Unknown":  {reason: "An unknown type is rejected.", accept: "text/html", fails: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -22,7 +22,7 @@ func (c controller) run() {
 		batch := c.cluster.changed
 		c.cluster.changed = nil
 		for _, ch := range batch {
-			c.settleCRD(ch)
+			c.reconcileCRD(ch)
 			if c.cluster.options.NoControllers {
 				continue
 			}
@@ -31,10 +31,10 @@ func (c controller) run() {
 			case ch.uid != "":
 				c.finalizeNamespace(ch.Namespace)
 			case ch.GroupResource.String() == "namespaces":
-				c.settleNamespace(ch.Name)
+				c.reconcileNamespace(ch.Name)
 			default:
-				c.settleWorkload(ch.Key)
-				c.settleForeground(ch.Key)
+				c.reconcileWorkload(ch.Key)
+				c.deleteForeground(ch.Key)
 			}
 		}
 	}
@@ -100,9 +100,9 @@ func ownersOf(r *record.Record) []string {
 	return out
 }
 
-// settleForeground deletes the dependents of an object that is deleted in the foreground, and then the object. It orphans the
+// deleteForeground deletes the dependents of an object that is deleted in the foreground, and then the object. It orphans the
 // dependents if the finalizer for this is set.
-func (c controller) settleForeground(k record.Key) {
+func (c controller) deleteForeground(k record.Key) {
 	r := c.cluster.store.Get(k)
 	t, ok := c.target(k)
 	if r == nil || !ok {

@@ -54,9 +54,9 @@ func TestRestore(t *testing.T) {
 	})
 }
 
-// TestListIsTheTruth checks that lists request the most recent state, and that they don't discard concurrent writes of the
+// TestListReplacesCache checks that lists request the most recent state, and that they don't discard concurrent writes of the
 // provider.
-func TestListIsTheTruth(t *testing.T) {
+func TestListReplacesCache(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *Cache, server *fake, n *news) {
 		var own cluster.ObjectState
 		server.listing = func(o metav1.ListOptions) {

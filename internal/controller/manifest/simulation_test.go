@@ -97,8 +97,8 @@ func (v *versions) Apply(_ context.Context, _ cluster.Cluster, b *engine.Bundle,
 	return engine.Result{Updated: 1}, nil
 }
 
-// A life is a Manifest over several passes of the reconciler. Each pass simulates a new process, unless memory is kept.
-type life struct {
+// A simulation runs several passes of the reconciler over a Manifest. Each pass simulates a new process, unless memory is kept.
+type simulation struct {
 	t      *testing.T
 	mr     *v1alpha1.Manifest
 	eng    *versions
@@ -110,12 +110,12 @@ type life struct {
 	again  int
 }
 
-func (l *life) want(v string) {
+func (l *simulation) want(v string) {
 	l.mr.Spec.ForProvider.Version = v
 	l.mr.Spec.ForProvider.Installs[0].Values = &runtime.RawExtension{Raw: []byte(`{"v":"` + v + `"}`)}
 }
 
-func (l *life) pass(times int) error {
+func (l *simulation) pass(times int) error {
 	var last error
 	for range times {
 		c := &content{}
@@ -151,9 +151,9 @@ func (l *life) pass(times int) error {
 	return last
 }
 
-func newLife(t *testing.T) *life {
+func newSimulation(t *testing.T) *simulation {
 	t.Helper()
-	l := &life{t: t, now: began, eng: &versions{fails: map[string]bool{"2.0.0": true}}}
+	l := &simulation{t: t, now: began, eng: &versions{fails: map[string]bool{"2.0.0": true}}}
 	l.calls.Engine = l.eng
 	l.mr = named("n", "m", func(m *v1alpha1.Manifest) {
 		m.Spec.ForProvider.Rollback = &v1alpha1.Rollback{Trigger: v1alpha1.RollbackTriggerFailed, After: metav1.Duration{Duration: time.Minute}}
@@ -171,7 +171,7 @@ func newLife(t *testing.T) *life {
 }
 
 func TestRollbackLife(t *testing.T) {
-	l := newLife(t)
+	l := newSimulation(t)
 	at := &l.mr.Status.AtProvider
 	if at.State != v1alpha1.StateError || at.Rollback == nil || at.Rollback.RolledBack {
 		t.Fatalf("an upgrade that fails is watched: %+v", at)
@@ -223,7 +223,7 @@ func TestRollbackLife(t *testing.T) {
 
 // While the provider waits for a failing upgrade, a newer upgrade gets its own time.
 func TestNewerVersionCancelsTheWait(t *testing.T) {
-	l := newLife(t)
+	l := newSimulation(t)
 	l.eng.fails["2.0.1"] = true
 	l.now = l.now.Add(50 * time.Second)
 	l.want("2.0.1")
@@ -245,7 +245,7 @@ func TestNewerVersionCancelsTheWait(t *testing.T) {
 }
 
 func TestRollbackVerified(t *testing.T) {
-	l := newLife(t)
+	l := newSimulation(t)
 	l.now, l.verify = l.now.Add(time.Hour), errors.New("no signature")
 	_ = l.pass(1)
 	if err := l.pass(1); err == nil || !strings.Contains(err.Error(), "cannot roll back: no signature") || l.eng.applied != "2.0.0" {
@@ -254,14 +254,14 @@ func TestRollbackVerified(t *testing.T) {
 }
 
 func TestNoRollback(t *testing.T) {
-	for name, change := range map[string]func(l *life){
-		"NoPolicy": func(l *life) { l.mr.Spec.ForProvider.Rollback = nil },
-		"NoUpdate": func(l *life) {
+	for name, change := range map[string]func(l *simulation){
+		"NoPolicy": func(l *simulation) { l.mr.Spec.ForProvider.Rollback = nil },
+		"NoUpdate": func(l *simulation) {
 			l.mr.Spec.ManagementPolicies = xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLife(t)
+			l := newSimulation(t)
 			change(l)
 			l.now = l.now.Add(time.Hour)
 			if err := l.pass(2); err != nil || l.mr.Status.AtProvider.Rollback != nil || l.eng.applied != "2.0.0" {
@@ -275,12 +275,12 @@ func TestNoRollback(t *testing.T) {
 // upgrade is watched or rolled back, and for an install that requests rollbacks itself. A pass that applies something also
 // observes the result, and once more if it keeps what is Ready. The first pass after a restart observes twice if it needs data from the inventory.
 func TestCallsPerPass(t *testing.T) {
-	for name, change := range map[string]func(l *life){
-		"Manifest": func(*life) {},
-		"Atomic":   func(l *life) { l.mr.Spec.ForProvider.Rollback, l.eng.atomic = nil, time.Minute },
+	for name, change := range map[string]func(l *simulation){
+		"Manifest": func(*simulation) {},
+		"Atomic":   func(l *simulation) { l.mr.Spec.ForProvider.Rollback, l.eng.atomic = nil, time.Minute },
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLife(t)
+			l := newSimulation(t)
 			l.memory = &checkpoint.Memory{}
 			l.want("1.0.0")
 			l.mr.Status.AtProvider.Rollback = nil
@@ -324,7 +324,7 @@ func TestCallsPerPass(t *testing.T) {
 
 // TestMemoryIsNotTrusted checks that the state in memory is compared with the inventory in each pass.
 func TestMemoryIsNotTrusted(t *testing.T) {
-	l := newLife(t)
+	l := newSimulation(t)
 	l.memory = &checkpoint.Memory{}
 	l.now = l.now.Add(2 * time.Minute)
 	if err := l.pass(3); err != nil || l.eng.applied != "1.0.0" {
@@ -338,7 +338,7 @@ func TestMemoryIsNotTrusted(t *testing.T) {
 
 // TestMistakeIsNotRemembered checks that the state of a failed pass does not make the next pass fail.
 func TestMistakeIsNotRemembered(t *testing.T) {
-	l := newLife(t)
+	l := newSimulation(t)
 	l.memory = &checkpoint.Memory{}
 	l.now = l.now.Add(2 * time.Minute)
 	if err := l.pass(3); err != nil {

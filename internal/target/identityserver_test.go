@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// TestLentIdentity checks to which servers tokens of the provider's own identity are sent.
-func TestLentIdentity(t *testing.T) {
+// TestIdentityServer checks to which servers tokens of the provider's own identity are sent.
+func TestIdentityServer(t *testing.T) {
 	const (
 		google  = v1alpha1.IdentityTypeGoogleApplicationCredentials
 		aws     = v1alpha1.IdentityTypeAWSWebIdentityCredentials
@@ -59,8 +59,8 @@ func TestLentIdentity(t *testing.T) {
 	}
 }
 
-// TestLentIdentityOfSecret checks that Resolve determines to whom the identity and the kubeconfig belong.
-func TestLentIdentityOfSecret(t *testing.T) {
+// TestIdentityServerOfSecret checks that Resolve determines to whom the identity and the kubeconfig belong.
+func TestIdentityServerOfSecret(t *testing.T) {
 	s := newAPIServer(t)
 	store := secrets{"ns/s": {"kubeconfig": s.credentials("", "").kubeconfig, "token": []byte("token")}}
 	kubeconfig := fromSecret("ns", "s", "kubeconfig")
