@@ -150,7 +150,7 @@ test-unit: ## Run the unit tests, and the tests of the repository layout and of 
 	@$(TOOLS) build $(TESTED)
 	$(GOTEST) $(UNIT)
 	@# The race detector uses too much memory for this test.
-	$(if $(RACE),go test -vet=off -ldflags=-w -run TestMemoryOfStuckChild ./internal/render/sandbox)
+	$(if $(RACE),go test -vet=off -ldflags=-w -run TestMemoryOfBlockedChild ./internal/render/sandbox)
 	@# With the race detector, the model only plays a few sequences.
 	$(if $(RACE),go test -vet=off -ldflags=-w -run '^TestModel' ./pkg/manifest)
 
