@@ -24,6 +24,10 @@ RACE    := $(if $(filter 1,$(shell env -u CGO_ENABLED go env CGO_ENABLED)),-race
 # The linter runs vet. Without debugging information, test binaries are linked in half the time. The timeout is for
 # tests at low priority beside the suites.
 GOTEST  := $(if $(RACE),CGO_ENABLED=1) go test $(RACE) -vet=off -ldflags=-w -timeout 30m
+# Tests that use too much memory or CPU time with the race detector, or do less with it.
+PLAIN   := go test -vet=off -ldflags=-w -timeout 30m
+NORACE  := $(if $(RACE),$(PLAIN) -run '^(TestMemoryOfStuckChild|TestBombs|TestExecutable)$$' ./internal/render/sandbox && \
+	$(PLAIN) -run '^(TestModel|TestCrash|TestTooLarge)' ./pkg/manifest,true)
 # As in tools.Compile: compilers collect garbage less often, and with few cores, each of them gets one.
 CORES   := $(shell getconf _NPROCESSORS_ONLN)
 LAZY    := GOGC=400 GOMEMLIMIT=2GiB
@@ -137,6 +141,7 @@ early-unit:
 	@echo "==> early-unit: usually takes 15 minutes the first time, then 1 minute"
 	@$(if $(RACE),CGO_ENABLED=1) $(COMPILE) go list $(PACKAGES) $(RACE) -test -export -f '{{""}}' $(UNIT) >/dev/null
 	-@$(GOTEST) $(EARLY)
+	-@$(NORACE)
 
 # For .ci/run, like early-unit: the unit tests that need servers.
 late-unit:
@@ -149,10 +154,7 @@ test-unit: ## Run the unit tests, and the tests of the repository layout and of 
 	$(if $(RACE),,@echo "no C compiler found: the race detector is off")
 	@$(TOOLS) build $(TESTED)
 	$(GOTEST) $(UNIT)
-	@# With the race detector, the first of these tests would use too much memory, and the others test less.
-	$(if $(RACE),go test -vet=off -ldflags=-w -run '^(TestMemoryOfStuckChild|TestBombs|TestExecutable)$$' ./internal/render/sandbox)
-	@# With the race detector, the model only plays a few sequences.
-	$(if $(RACE),go test -vet=off -ldflags=-w -run '^TestModel' ./pkg/manifest)
+	$(NORACE)
 
 # The suites build the programs that they run, which the cache of go test does not consider: hence -count=1.
 test-cli: ## Test kymactl with real registries, and the make targets.
