@@ -17,13 +17,17 @@ export CGO_ENABLED := 0
 LDFLAGS := -s -w -X $(MODULE)/internal/version.Version=$(VERSION) -X $(MODULE)/internal/version.Commit=$(COMMIT)
 TOOLS   := go run ./cluster/tools/cmd/tools
 # Crossplane listens on a fixed port, so packages that run it are tested later, in sequence.
-UNIT    := $(patsubst %,./%/...,$(wildcard apis cmd examples/operator hack internal pkg cluster test/boundary test/api test/fleet test/render test/target test/unions)) ./test/controlplane
+UNIT    := $(patsubst %,./%/...,$(wildcard apis cmd examples/operator hack internal pkg cluster test/api test/fleet test/render test/target test/unions)) ./test/controlplane
 EARLY   := $(filter-out ./test/% ./cluster/%,$(UNIT))
 # The race detector needs a C compiler. Without one, Go prints 0.
 RACE    := $(if $(filter 1,$(shell env -u CGO_ENABLED go env CGO_ENABLED)),-race)
 # The linter runs vet. Without debugging information, test binaries are linked in half the time. The timeout is for
 # tests at low priority beside the suites.
 GOTEST  := $(if $(RACE),CGO_ENABLED=1) go test $(RACE) -vet=off -ldflags=-w -timeout 30m
+# Tests that use too much memory or CPU time with the race detector, or do less with it.
+PLAIN   := go test -vet=off -ldflags=-w -timeout 30m
+NORACE  := $(if $(RACE),$(PLAIN) -run '^(TestMemoryOfBlockedChild|TestBombs|TestExecutable)$$' ./internal/render/sandbox && \
+	$(PLAIN) -run '^(TestModel|TestCrash|TestTooLarge)' ./pkg/manifest,true)
 # As in tools.Compile: compilers collect garbage less often, and with few cores, each of them gets one.
 CORES   := $(shell getconf _NPROCESSORS_ONLN)
 LAZY    := GOGC=400 GOMEMLIMIT=2GiB
@@ -137,6 +141,7 @@ early-unit:
 	@echo "==> early-unit: usually takes 15 minutes the first time, then 1 minute"
 	@$(if $(RACE),CGO_ENABLED=1) $(COMPILE) go list $(PACKAGES) $(RACE) -test -export -f '{{""}}' $(UNIT) >/dev/null
 	-@$(GOTEST) $(EARLY)
+	-@$(NORACE)
 
 # For .ci/run, like early-unit: the unit tests that need servers.
 late-unit:
@@ -149,10 +154,9 @@ test-unit: ## Run the unit tests, and the tests of the repository layout and of 
 	$(if $(RACE),,@echo "no C compiler found: the race detector is off")
 	@$(TOOLS) build $(TESTED)
 	$(GOTEST) $(UNIT)
-	@# The race detector uses too much memory for this test.
-	$(if $(RACE),go test -vet=off -ldflags=-w -run TestMemoryOfBlockedChild ./internal/render/sandbox)
-	@# With the race detector, the model only plays a few sequences.
-	$(if $(RACE),go test -vet=off -ldflags=-w -run '^TestModel' ./pkg/manifest)
+	$(NORACE)
+	@# These tests read the sources in one goroutine. Their results are not in the cache if a suite has written into the repository since.
+	$(PLAIN) ./test/boundary/...
 
 # The suites build the programs that they run, which the cache of go test does not consider: hence -count=1.
 test-cli: ## Test kymactl with real registries, and the make targets.

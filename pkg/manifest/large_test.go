@@ -67,6 +67,9 @@ func TestThousandObjects(t *testing.T) {
 
 // TestTooLarge checks that nothing is applied if the result is too large to be stored.
 func TestTooLarge(t *testing.T) {
+	if raceDetector {
+		t.Skip("make test-unit runs this test without the race detector, which takes ten times as long")
+	}
 	cases := map[string]struct {
 		reason string
 		bundle *Bundle

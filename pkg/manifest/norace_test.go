@@ -4,5 +4,5 @@
 
 package manifest
 
-// raceDetector is true if the race detector is part of the binary. The model then takes ten times as long.
+// raceDetector is true if the race detector is part of the binary. The tests that then take ten times as long do less.
 const raceDetector = false

@@ -63,7 +63,7 @@ func withinMemory(ctx SpecContext, f func()) {
 // as much memory, and does not allow limiting the memory of rendering processes.
 func shipped(ctx SpecContext, args ...string) {
 	GinkgoHelper()
-	WithProvider(ctx, func(p *Provider) { p.Binary, p.Args = shippedBinary, slices.Concat(p.Args, args) })
+	WithProvider(ctx, func(p *Provider) { p.Binary, p.Args = p.Renderer, slices.Concat(p.Args, args) })
 }
 
 // beside runs an attack of another tenant while the tenant installs a Manifest. It fails if a Manifest of the tenant is written in

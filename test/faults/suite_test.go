@@ -4,7 +4,6 @@ package faults
 
 import (
 	"os"
-	"path/filepath"
 	"testing"
 
 	. "github.com/crossplane-contrib/provider-kyma/test/integration/harness"
@@ -12,12 +11,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/log"
-
-	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
-
-// shippedBinary is the provider as it is shipped. It is built before any server starts.
-var shippedBinary string
 
 func TestFaults(t *testing.T) {
 	RegisterFailHandler(Fail)
@@ -35,8 +29,6 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	dir, err := BuildBinaries(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(os.RemoveAll, dir)
-	shippedBinary, err = controlplane.BuildProvider(ctx, filepath.Join(dir, "shipped"))
-	Expect(err).NotTo(HaveOccurred())
 	Env, err = Start(ctx, dir)
 	Expect(err).NotTo(HaveOccurred())
 }, NodeTimeout(StartTimeout))

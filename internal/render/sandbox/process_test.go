@@ -2,7 +2,21 @@
 
 package sandbox
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render/sandbox/confine"
+)
+
+// TestExecutable checks that only a program with the race detector starts a binary that an environment variable names.
+func TestExecutable(t *testing.T) {
+	const other = "/other/binary"
+	t.Setenv(envExecutable, other)
+	got, err := executable()
+	if err != nil || (got == other) != confine.Race {
+		t.Errorf("executable() with the race detector %t: got %q, %v", confine.Race, got, err)
+	}
+}
 
 // TestOutOfMemory checks that a child counts as out of memory if the kernel refused memory to its Go runtime.
 func TestOutOfMemory(t *testing.T) {

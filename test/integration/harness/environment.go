@@ -33,16 +33,23 @@ type Environment struct {
 	Kymactl string
 }
 
-// BuildBinaries builds the provider and kymactl into a new directory, and returns its path.
+// Shipped returns the path of the provider without the race detector, as it is shipped, in a directory of BuildBinaries.
+func Shipped(binaries string) string { return filepath.Join(binaries, "shipped", "provider") }
+
+// BuildBinaries builds the provider, with and without the race detector, and kymactl into a new directory, and returns its path.
 func BuildBinaries(ctx context.Context) (string, error) {
 	dir, err := os.MkdirTemp("", "provider-kyma-binaries-")
 	if err != nil {
 		return "", errors.Wrap(err, "cannot make a directory")
 	}
+	_, err = controlplane.BuildProvider(ctx, filepath.Dir(Shipped(dir)))
 	for _, command := range []string{"provider", "kymactl"} {
-		if err := build(ctx, dir, command); err != nil {
-			return "", errors.Join(err, os.RemoveAll(dir))
+		if err == nil {
+			err = build(ctx, dir, command)
 		}
+	}
+	if err != nil {
+		return "", errors.Join(err, os.RemoveAll(dir))
 	}
 	return dir, nil
 }
@@ -54,7 +61,7 @@ func Start(ctx context.Context, binaries string) (*Environment, error) {
 		return nil, errors.Wrap(err, "cannot make a directory")
 	}
 	e := &Environment{Dir: dir, Binaries: binaries, Kymactl: filepath.Join(binaries, "kymactl")}
-	e.Provider = &Provider{Binary: filepath.Join(binaries, "provider"), dir: dir}
+	e.Provider = &Provider{Binary: filepath.Join(binaries, "provider"), Renderer: Shipped(binaries), dir: dir}
 	err = e.startServers(ctx)
 	if err == nil {
 		e.Provider.Kubeconfig = e.Control.KubeconfigFile()

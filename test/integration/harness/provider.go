@@ -27,8 +27,9 @@ const Termination = 20 * time.Second
 // A Provider runs the provider as a process that can be stopped and started again. Its log and cache are kept.
 type Provider struct {
 	// Kubeconfig is the path of the kubeconfig of the control plane.
-	Kubeconfig  string
-	Binary, dir string
+	Kubeconfig string
+	// Binary has the race detector. Renderer, which renders, is the provider as it is shipped.
+	Binary, Renderer, dir string
 	// Args are appended to the flags that are always set, and Env to the environment.
 	Args, Env []string
 	// Metrics and health are addresses, host:port, which change with each start.
@@ -61,6 +62,10 @@ func build(ctx context.Context, dir, command string) error {
 	return errors.Wrapf(err, "cannot build %s: %s", command, out)
 }
 
+// Rendering returns the environment variable that makes a provider with the race detector render with Renderer, which takes a fraction of
+// the CPU time (see package internal/render/sandbox).
+func (p *Provider) Rendering() string { return "RENDER_EXECUTABLE=" + p.Renderer }
+
 // Start starts the provider, and returns once it is ready.
 func (p *Provider) Start(ctx context.Context) error {
 	var err error
@@ -71,7 +76,9 @@ func (p *Provider) Start(ctx context.Context) error {
 		return err
 	}
 	p.Process, err = process.Start(p.dir, "provider", p.Binary,
-		slices.Concat([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "KUBECONFIG=" + p.Kubeconfig}, p.Env),
+		slices.Concat([]string{
+			"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "KUBECONFIG=" + p.Kubeconfig, p.Rendering(),
+		}, p.Env),
 		slices.Concat([]string{
 			"--metrics-bind-address=" + p.Metrics, "--health-probe-bind-addr=" + p.health,
 			"--cache-dir=" + filepath.Join(p.dir, "cache"), "--debug",

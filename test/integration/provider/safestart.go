@@ -62,7 +62,10 @@ func (f *freshPlane) serve(ctx context.Context, plurals ...string) {
 func (f *freshPlane) start(ctx context.Context, kubeconfig string, args ...string) (*process.Process, error) {
 	return controlplane.StartProvider(ctx, controlplane.ProviderOptions{
 		Kubeconfig: kubeconfig, Dir: f.dir, Binary: Env.Provider.Binary, Args: args,
-		Env: []string{"LEADER_ELECTION=true", "POD_NAMESPACE=default", "PROVIDER_POLL_STATE_METRIC=100ms"},
+		Env: []string{
+			"LEADER_ELECTION=true", "POD_NAMESPACE=default", "PROVIDER_POLL_STATE_METRIC=100ms",
+			Env.Provider.Rendering(),
+		},
 	})
 }
 
