@@ -3,7 +3,6 @@
 package config
 
 import (
-	"context"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -19,10 +18,9 @@ type Connection interface {
 	Outcome() transport.Outcome
 	// LastVersion returns the version of the cluster, or an empty string if it is unknown.
 	LastVersion() string
-	// Version returns the version of the cluster. It may send a request.
-	Version(ctx context.Context) (string, error)
-	// UID returns the UID of the cluster, or an empty string if the credentials don't allow reading it. It can send a request.
-	UID(ctx context.Context) (string, error)
+	// LastUID returns the UID of the cluster, or an empty string if the credentials don't allow reading it. It doesn't wait: if it returns
+	// false, the UID is being requested, and Attempts.Changed is called when the result is known.
+	LastUID() (uid string, known bool, err error)
 }
 
 // A key identifies a config.
@@ -86,7 +84,7 @@ func (a *Attempts) Forget(user string) {
 	a.removeUser(user)
 }
 
-// Changed reports that the outcome or the version of a connection has changed.
+// Changed reports that the outcome, the version or the UID of a connection has changed.
 func (a *Attempts) Changed(connection Connection) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

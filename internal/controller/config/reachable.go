@@ -44,22 +44,21 @@ const (
 	soon = 250 * time.Millisecond
 	// minInterval is the minimum time between two changes of Reachable, so that an unstable connection does not cause a write each time.
 	minInterval = 5 * time.Second
-	// versionTime is the timeout of the request for the version of a cluster.
-	versionTime = 5 * time.Second
 )
 
 // maxEndpoint is the maximum length of an endpoint in the API.
 const maxEndpoint = 512
 
 // recheckAfter is the time after which the Manifests of a config that leads to a different cluster are read again, and after which the
-// UID of a cluster is requested again if that failed or if the connection was closed.
+// connection is asked again if the request for the UID failed or if the connection was closed.
 const recheckAfter = 10 * time.Second
 
 // version matches a valid version of a cluster, because a cluster can answer with any text.
 var version = regexp.MustCompile(`^[0-9A-Za-z.+~_-]{1,64}$`)
 
-// A reachable reports in the status of the configs of one kind whether their clusters can be reached. It sends no requests to a cluster,
-// except for the version when the connection is new, and for the UID when a different cluster might respond.
+// A reachable reports in the status of the configs of one kind whether their clusters can be reached. It sends no requests to a cluster:
+// the connection requests what is unknown, and queues the configs afterwards. Otherwise, many clusters that answer only probes would
+// occupy all workers.
 type reachable struct {
 	client   client.Client
 	attempts *Attempts
@@ -141,15 +140,15 @@ func (r *reachable) logChange(o client.Object, before, after *v1alpha1.ProviderC
 }
 
 // report sets the result of an attempt in the status. If the status changed a moment ago, report changes nothing and returns
-// how long to wait. It reports nothing about a connection that has not been used.
+// how long to wait. It reports nothing about a connection that has not been used, or whose cluster is not known yet.
 func (r *reachable) report(ctx context.Context, o client.Object, s *v1alpha1.ProviderConfigStatus, at attempt) (time.Duration, error) {
 	answer, ok := conditionOf(at)
 	if !ok {
 		return 0, nil
 	}
-	uid, answer, ok := r.identify(ctx, s, at, answer)
+	uid, answer, ok, wait := identify(s, at, answer)
 	if !ok {
-		return recheckAfter, nil
+		return wait, nil
 	}
 	c, err := r.placed(ctx, o, uid, answer)
 	if err != nil {
@@ -159,7 +158,7 @@ func (r *reachable) report(ctx context.Context, o client.Object, s *v1alpha1.Pro
 	if age := r.now().Sub(before.LastTransitionTime.Time); before.Status != corev1.ConditionUnknown && before.Status != c.Status && age < minInterval {
 		return minInterval - age, nil
 	}
-	r.describe(ctx, s, at, answer, uid)
+	describe(s, at, answer, uid)
 	ready := readyOf(c)
 	c.LastTransitionTime, ready.LastTransitionTime = metav1.NewTime(r.now()), metav1.NewTime(r.now())
 	conditions.Mark(&s.ConditionedStatus, at.generation, c)
@@ -168,17 +167,15 @@ func (r *reachable) report(ctx context.Context, o client.Object, s *v1alpha1.Pro
 }
 
 // describe sets the endpoint, the UID and the version of the cluster of an attempt in the status, as far as they are known.
-func (r *reachable) describe(ctx context.Context, s *v1alpha1.ProviderConfigStatus, at attempt, answer xpv2.Condition, uid string) {
-	before := s.GetCondition(v1alpha1.TypeReachable)
+func describe(s *v1alpha1.ProviderConfigStatus, at attempt, answer xpv2.Condition, uid string) {
 	endpoint := endpointOf(at)
-	isNew := endpoint != s.Endpoint || before.Status != corev1.ConditionTrue && before.Reason != v1alpha1.ReasonWrongCluster
 	if endpoint != s.Endpoint {
 		s.Endpoint, s.KubernetesVersion, s.ClusterUID = endpoint, "", ""
 	}
 	if uid != "" {
 		s.ClusterUID = uid
 	}
-	if v := r.versionOf(ctx, at.connection, answer, isNew || s.KubernetesVersion == ""); v != "" {
+	if v := versionOf(at.connection, answer); v != "" {
 		s.KubernetesVersion = v
 	}
 }
@@ -212,50 +209,39 @@ func isStalled(at attempt, c xpv2.Condition) bool {
 	return c.Reason == v1alpha1.ReasonUnauthorized || c.Reason == v1alpha1.ReasonWrongCluster
 }
 
-// versionOf returns the version of a reachable cluster, or an empty string if it is unknown. If ask is set, it requests a
-// version that is unknown. It ignores a failed request, because the connection reports it.
-func (r *reachable) versionOf(ctx context.Context, connection Connection, c xpv2.Condition, ask bool) string {
+// versionOf returns the version of a reachable cluster, or an empty string if it is unknown.
+func versionOf(connection Connection, c xpv2.Condition) string {
 	if c.Status != corev1.ConditionTrue {
 		return ""
 	}
-	v := connection.LastVersion()
-	if v == "" && ask {
-		ctx, cancel := context.WithTimeout(ctx, versionTime)
-		defer cancel()
-		v, _ = connection.Version(ctx)
+	if v := connection.LastVersion(); version.MatchString(v) {
+		return v
 	}
-	if !version.MatchString(v) {
-		return ""
-	}
-	return v
+	return ""
 }
 
-// identify returns the UID of the cluster of an attempt, or an empty string if it is unknown, and the condition. It returns false if the
-// connection was closed, because its last outcome says nothing about the one that replaces it, or if the last known cluster was the wrong
-// one, and the request for the UID failed.
-func (r *reachable) identify(
-	ctx context.Context, s *v1alpha1.ProviderConfigStatus, at attempt, c xpv2.Condition,
-) (string, xpv2.Condition, bool) {
-	uid, err := r.uidOf(ctx, at.connection, c)
-	if e := (*connection.ReplacedError)(nil); errors.As(err, &e) {
+// identify returns the UID of the cluster of an attempt, or an empty string if it is unknown, and the condition. It returns false if there
+// is nothing to report, and after which time to try again, or 0 if the connection queues the config. This is the case while the UID is
+// being requested, after the connection was closed, because its last outcome says nothing about the one that replaces it, and if the last
+// known cluster was the wrong one, and the request for the UID failed.
+func identify(s *v1alpha1.ProviderConfigStatus, at attempt, c xpv2.Condition) (string, xpv2.Condition, bool, time.Duration) {
+	if c.Status != corev1.ConditionTrue {
+		return "", c, true, 0
+	}
+	uid, known, err := at.connection.LastUID()
+	replaced := (*connection.ReplacedError)(nil)
+	switch {
+	case !known:
+		return "", c, false, 0
+	case errors.As(err, &replaced):
 		// The next pass over a Manifest opens another connection.
-		c.Status, c.Reason, c.Message = corev1.ConditionFalse, v1alpha1.ReasonUnreachable, conditions.Truncate(e.Error(), conditions.MaxMessage)
-		return "", c, true
+		c.Status, c.Reason = corev1.ConditionFalse, v1alpha1.ReasonUnreachable
+		c.Message = conditions.Truncate(replaced.Error(), conditions.MaxMessage)
+		return "", c, true, 0
+	case errors.Is(err, transport.ErrClosed), err != nil && s.GetCondition(v1alpha1.TypeReachable).Reason == v1alpha1.ReasonWrongCluster:
+		return "", c, false, recheckAfter
 	}
-	if errors.Is(err, transport.ErrClosed) {
-		return "", c, false
-	}
-	return uid, c, err == nil || s.GetCondition(v1alpha1.TypeReachable).Reason != v1alpha1.ReasonWrongCluster
-}
-
-// uidOf returns the UID of a reachable cluster, or an empty string if the cluster doesn't reveal it. The connection caches it.
-func (r *reachable) uidOf(ctx context.Context, connection Connection, c xpv2.Condition) (string, error) {
-	if c.Status != corev1.ConditionTrue {
-		return "", nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, versionTime)
-	defer cancel()
-	return connection.UID(ctx) //nolint:wrapcheck // The caller only needs its type.
+	return uid, c, true, 0
 }
 
 // conditionOf returns the condition for an attempt, and whether there is anything to report.

@@ -30,25 +30,20 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 )
 
-// fakeConnection returns a fixed outcome and version.
+// fakeConnection returns a fixed outcome, version and UID.
 type fakeConnection struct {
 	host    string
 	outcome transport.Outcome
-	last    string
 	version string
 	uid     string
+	asking  bool
 	err     error
-	asked   int
 }
 
-func (c *fakeConnection) Host() string                        { return c.host }
-func (c *fakeConnection) Outcome() transport.Outcome          { return c.outcome }
-func (c *fakeConnection) LastVersion() string                 { return c.last }
-func (c *fakeConnection) UID(context.Context) (string, error) { return c.uid, c.err }
-func (c *fakeConnection) Version(context.Context) (string, error) {
-	c.asked++
-	return c.version, c.err
-}
+func (c *fakeConnection) Host() string                   { return c.host }
+func (c *fakeConnection) Outcome() transport.Outcome     { return c.outcome }
+func (c *fakeConnection) LastVersion() string            { return c.version }
+func (c *fakeConnection) LastUID() (string, bool, error) { return c.uid, !c.asking, c.err }
 
 // events contains the recorded events, as type, reason and message.
 type events struct {
@@ -109,7 +104,6 @@ func TestReachable(t *testing.T) {
 		reported
 
 		events []string
-		asked  int
 		writes int
 		wait   time.Duration
 	}
@@ -123,7 +117,7 @@ func TestReachable(t *testing.T) {
 	}
 	connect := func(o transport.Outcome) func(*testing.T, *Attempts, *fakeConnection, *v1alpha1.ProviderConfigStatus) {
 		return func(_ *testing.T, a *Attempts, c *fakeConnection, _ *v1alpha1.ProviderConfigStatus) {
-			c.outcome = o
+			c.outcome, c.asking = o, false
 			a.Connected("user", cfg(1), c)
 		}
 	}
@@ -133,7 +127,7 @@ func TestReachable(t *testing.T) {
 		"Replaced": {
 			{
 				reason: "The cluster is reachable.", do: connect(connected()),
-				want: want{reported: up("v1.36.3"), events: []string{"Normal Connected API server https://a:6443 responds"}, asked: 1, writes: 1},
+				want: want{reported: up("v1.36.3"), events: []string{"Normal Connected API server https://a:6443 responds"}, writes: 1},
 			},
 			{
 				reason: "If a different cluster responds, the connection cannot be used.",
@@ -157,8 +151,14 @@ func TestReachable(t *testing.T) {
 			{reason: "Before an attempt, nothing is reported."},
 			{reason: "Nothing is reported about a connection that was not used.", do: connect(transport.Outcome{})},
 			{
-				reason: "A connection is reported with the version, which is requested once.", do: connect(connected()),
-				want: want{reported: up("v1.36.3"), events: []string{"Normal Connected API server https://a:6443 responds"}, asked: 1, writes: 1},
+				reason: "Nothing is reported while the UID is being requested.",
+				do: func(_ *testing.T, _ *Attempts, c *fakeConnection, _ *v1alpha1.ProviderConfigStatus) {
+					c.outcome, c.asking = connected(), true
+				},
+			},
+			{
+				reason: "A connection is reported with the version.", do: connect(connected()),
+				want: want{reported: up("v1.36.3"), events: []string{"Normal Connected API server https://a:6443 responds"}, writes: 1},
 			},
 			{
 				reason: "An outage keeps the version.", do: connect(down()),
@@ -172,12 +172,12 @@ func TestReachable(t *testing.T) {
 				do: func(_ *testing.T, _ *Attempts, c *fakeConnection, _ *v1alpha1.ProviderConfigStatus) {
 					c.outcome, c.version = connected(), "v1.37.0"
 				},
-				want: want{reported: up("v1.37.0"), events: []string{"Normal Connected API server https://a:6443 responds"}, asked: 1, writes: 1},
+				want: want{reported: up("v1.37.0"), events: []string{"Normal Connected API server https://a:6443 responds"}, writes: 1},
 			},
 			{
 				reason: "A version that another part of the provider requested is reported.",
 				do: func(_ *testing.T, _ *Attempts, c *fakeConnection, _ *v1alpha1.ProviderConfigStatus) {
-					c.last = "v1.38.0"
+					c.version = "v1.38.0"
 				},
 				want: want{reported: up("v1.38.0"), writes: 1},
 			},
@@ -233,7 +233,7 @@ func TestReachable(t *testing.T) {
 					c.outcome, c.version = connected(), "v1\x1b[2J"
 					a.Connected("user", cfg(1), c)
 				},
-				want: want{reported: up(""), events: []string{"Normal Connected API server https://a:6443 responds"}, asked: 1, writes: 1},
+				want: want{reported: up(""), events: []string{"Normal Connected API server https://a:6443 responds"}, writes: 1},
 			},
 		},
 		"NoVersion": {
@@ -243,7 +243,7 @@ func TestReachable(t *testing.T) {
 					c.outcome, c.version, c.err = connected(), "", errors.New("forbidden")
 					a.Connected("user", cfg(1), c)
 				},
-				want: want{reported: up(""), events: []string{"Normal Connected API server https://a:6443 responds"}, asked: 1, writes: 1},
+				want: want{reported: up(""), events: []string{"Normal Connected API server https://a:6443 responds"}, writes: 1},
 			},
 		},
 	}
@@ -255,8 +255,8 @@ func TestReachable(t *testing.T) {
 				if s.do != nil {
 					b.change(t, func(status *v1alpha1.ProviderConfigStatus) { s.do(t, b.attempts, b.connection, status) })
 				}
-				b.connection.asked, b.writes, b.log.n, b.events.all = 0, 0, 0, nil
-				got := want{wait: b.reconcile(t), reported: reportedBy(&b.config(t).Status), events: b.events.all, asked: b.connection.asked, writes: b.writes}
+				b.writes, b.log.n, b.events.all = 0, 0, nil
+				got := want{wait: b.reconcile(t), reported: reportedBy(&b.config(t).Status), events: b.events.all, writes: b.writes}
 				if b.log.n != len(b.events.all) {
 					t.Errorf("want a line in the log for each event, got %d lines and %v", b.log.n, b.events.all)
 				}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -80,6 +81,7 @@ func newTestQueue(s Sink) (*Queue, map[string]int) {
 		defer mu.Unlock()
 		dropped[cause]++
 	})
+	q.work.ShutDown()
 	q.work = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Microsecond, time.Microsecond))
 	return q, dropped
 }
@@ -302,11 +304,11 @@ type lastWords struct {
 	record  func()
 }
 
-// Start waits for the end of the context, and records.
+// Start waits for the end of the context, and until all others have noticed it, and records. It must be called in a synctest bubble.
 func (l *lastWords) Start(ctx context.Context) error {
 	close(l.started)
 	<-ctx.Done()
-	time.Sleep(10 * time.Millisecond) // The queue has noticed the end by now, if it does not wait.
+	synctest.Wait()
 	l.record()
 	return nil
 }
@@ -314,29 +316,31 @@ func (l *lastWords) Start(ctx context.Context) error {
 // TestProducer checks that the queue stops after the runnables that record events, and in the same group of the manager, whose runnables
 // stop at the same time and before the lease is released.
 func TestProducer(t *testing.T) {
-	s := &server{}
-	q, dropped := newTestQueue(s)
-	words := &lastWords{started: make(chan struct{}), record: func() { q.Recorder("c").Event(pod("a"), "Normal", "Installed", "x") }}
-	p := q.Producer(words)
-	for name, r := range map[string]any{"Queue": q, "Producer": p} {
-		if l, ok := r.(manager.LeaderElectionRunnable); ok && !l.NeedLeaderElection() {
-			t.Errorf("%s: want a runnable of the leader", name)
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		q, dropped := newTestQueue(s)
+		words := &lastWords{started: make(chan struct{}), record: func() { q.Recorder("c").Event(pod("a"), "Normal", "Installed", "x") }}
+		p := q.Producer(words)
+		for name, r := range map[string]any{"Queue": q, "Producer": p} {
+			if l, ok := r.(manager.LeaderElectionRunnable); ok && !l.NeedLeaderElection() {
+				t.Errorf("%s: want a runnable of the leader", name)
+			}
 		}
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error)
-	go func() { ended <- p.Start(ctx) }()
-	<-words.started
-	go func() { ended <- q.Start(ctx) }()
-	cancel()
-	for range 2 {
-		if err := <-ended; err != nil {
-			t.Fatal(err)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- p.Start(ctx) }()
+		<-words.started
+		go func() { ended <- q.Start(ctx) }()
+		cancel()
+		for range 2 {
+			if err := <-ended; err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if diff := cmp.Diff(map[string]int32{"a Installed x": 1}, s.counts()); diff != "" || len(dropped) != 0 {
-		t.Errorf("written: -want, +got:\n%s\ndropped %v", diff, dropped)
-	}
+		if diff := cmp.Diff(map[string]int32{"a Installed x": 1}, s.counts()); diff != "" || len(dropped) != 0 {
+			t.Errorf("written: -want, +got:\n%s\ndropped %v", diff, dropped)
+		}
+	})
 }
 
 // TestTotal checks the limits of all waiting events.

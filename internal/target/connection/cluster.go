@@ -45,6 +45,7 @@ type Cluster struct {
 
 	monitored bool
 	monitor   *monitor
+	inquiry   *inquiry
 	recovered func()
 
 	version  *remembered[string]
@@ -66,7 +67,8 @@ type Options struct {
 	Change func(identity, set string, key cluster.ObjectRef, old, now *cluster.ObjectState)
 	// Log logs failing watches; optional.
 	Log logging.Logger
-	// Changed is called when the outcome of the requests or the last known version has changed; optional.
+	// Changed is called when the outcome of the requests, the last known version or the last known UID has changed, and when LastUID can be
+	// called again; optional. It must not block.
 	Changed func(*Cluster)
 	// Replaced is called when UID found that a different cluster has appeared behind the address. The owner of the connection must
 	// close it, because its caches contain objects of the previous cluster; optional. It must not block.
@@ -101,6 +103,7 @@ func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 			o.Recovered(c)
 		}
 	}
+	c.inquiry = newInquiry(c.inquire, c.notify)
 	c.monitor = newMonitor(c.probe, func() transport.State { return c.transport.Outcome().State })
 	if o.Monitored {
 		o.Transport.Doubted = c.monitor.start
@@ -251,6 +254,7 @@ func (c *Cluster) outcomeChanged() {
 	if c.monitored {
 		switch c.transport.Outcome().State {
 		case transport.Connected:
+			c.inquiry.outdate()
 			c.informer.Retry(c.recovered)
 		case transport.Unreachable, transport.Unauthorized:
 			c.monitor.start()
@@ -283,6 +287,7 @@ func (c *Cluster) get(ctx context.Context, path string) ([]byte, error) {
 // Close closes the connection. It ends the watches first, because they would reconnect.
 func (c *Cluster) Close() {
 	c.monitor.stop()
+	c.inquiry.stop()
 	c.informer.Close()
 	c.transport.Close()
 	if c.done != nil {

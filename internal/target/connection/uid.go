@@ -69,6 +69,8 @@ type uid struct {
 	// asking is held during a request. It protects known, the last UID that was not empty.
 	asking chan struct{}
 	known  string
+	// replaced is set when a different cluster has appeared.
+	replaced atomic.Pointer[ReplacedError]
 }
 
 func newUID() *uid { return &uid{asking: make(chan struct{}, 1)} }
@@ -94,9 +96,20 @@ func (c *Cluster) UID(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", errors.Wrap(err, "cannot get the UID of namespace kube-system, which identifies the cluster")
 	}
+	if err := c.learn(i); err != nil {
+		return "", err
+	}
+	return i.uid, nil
+}
+
+// learn stores the result of a request. It returns a *ReplacedError if the UID has changed. The caller holds asking.
+func (c *Cluster) learn(i *identification) error {
 	if before := c.uid.known; i.uid != "" && before != "" && i.uid != before {
+		e := &ReplacedError{Host: c.Host(), Before: before, Now: i.uid}
+		c.uid.replaced.Store(e)
 		c.replaced(c)
-		return "", &ReplacedError{Host: c.Host(), Before: before, Now: i.uid}
+		c.notify()
+		return e
 	}
 	i.until = time.Now().Add(knownUIDFor)
 	if i.uid != "" {
@@ -104,8 +117,10 @@ func (c *Cluster) UID(ctx context.Context) (string, error) {
 	} else if c.uid.known != "" {
 		i.until = time.Now().Add(hiddenUIDFor)
 	}
-	c.uid.last.Store(i)
-	return i.uid, nil
+	if before := c.uid.last.Swap(i); before == nil || before.uid != i.uid {
+		c.notify()
+	}
+	return nil
 }
 
 // KnowsUID reports whether UID would return without a request, as of now.

@@ -3,6 +3,8 @@
 package hook
 
 import (
+	"time"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -78,12 +80,27 @@ func outlast(late bool) action {
 	return actWait
 }
 
-// isLate reports whether the current hook, or the deletion after the event, has exceeded its timeout.
+// isLate reports whether the current hook, or the deletion after the event, has exceeded its timeout. If the stopwatch has not measured the
+// whole time, the rest is based on the system clock, which can have changed. Then the timeout begins again when the stopwatch began, but
+// only once for each hook, so that a hook also exceeds its timeout if the stopwatch never knows it.
 func (q *Sequence) isLate() bool {
 	if q.Stopwatch == nil {
 		q.Stopwatch = &Stopwatch{}
 	}
-	return q.Stopwatch.Elapsed(q.Run, q.Now()) >= q.Timeout
+	if q.Run.Started == 0 || q.Run.Failed != "" || q.Run.Over {
+		return false
+	}
+	now := q.Now()
+	if now.Before(time.Unix(q.Run.Started, 0)) && !q.Stopwatch.knows(q.Run) {
+		// The clock was set back. The start must not stay in the future, because it would count again after each restart.
+		q.Run.Started = now.Unix()
+	}
+	elapsed, measured := q.Stopwatch.Elapsed(q.Run, now)
+	if elapsed < q.Timeout || measured >= q.Timeout || q.Run.Extended {
+		return elapsed >= q.Timeout
+	}
+	q.Run.Started, q.Run.Extended = now.Add(-measured).Unix(), true
+	return false
 }
 
 // isAwaited reports whether hooks of a kind complete after their creation. Hooks of other kinds are done as soon as they exist.

@@ -61,15 +61,17 @@ func TestIsLate(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		now    int64
+		other  bool
 		want   bool
 	}{
 		"Before": {reason: "The timeout counts from the start.", now: 109},
 		"At":     {reason: "The hook expires exactly at the timeout.", now: 110, want: true},
 		"After":  {reason: "After the timeout, the hook stays expired.", now: 111, want: true},
+		"Other":  {reason: "If another process started it, the timeout begins again.", now: 111, other: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			q := &Sequence{Run: &inventory.Run{Started: 100}, Timeout: 10 * time.Second}
+			q := &Sequence{Run: &inventory.Run{Started: 100, Extended: !tc.other}, Timeout: 10 * time.Second}
 			q.Now = func() time.Time { return time.Unix(tc.now, 0) }
 			got := q.isLate()
 			if diff := cmp.Diff(tc.want, got); diff != "" {

@@ -89,7 +89,7 @@ func (q *Sequence) do(ctx context.Context, act action, f facts) (facts, error) {
 	case actSucceed:
 		q.Run.Index++
 		q.Run.Done++
-		q.Run.UID, q.Run.Started, f = "", 0, facts{}
+		q.Run.UID, q.Run.Started, q.Run.Extended, f = "", 0, false, facts{}
 	case actFail:
 		// Save before the object can be deleted: a hook whose object does not exist counts as done.
 		err = q.fail(ctx, q.current(), f.message, q.lastWords(ctx, q.current()))

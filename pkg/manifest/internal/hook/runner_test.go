@@ -194,9 +194,9 @@ func TestAdvance(t *testing.T) {
 		"Late": {
 			reason: "A hook that exceeds its timeout fails the event, and the failure is saved before the object is deleted.",
 			hooks:  []Hook{job("a", Failed)},
-			before: func(s *fakeStage) { s.target.outcome, s.now, s.Run.Started = "", 160, 100 },
+			before: func(s *fakeStage) { s.target.outcome, s.now, s.Run.Started, s.Run.Extended = "", 160, 100, true },
 			log:    []string{"create a", "take a", "state a", "save 0 uid=uid-1 failed=true", "state a", "delete a"},
-			want:   inventory.Run{UID: "uid-1", Started: 100, Failed: "hook pre-install Job a/a did not finish within 1m0s: the hook is running", Over: true},
+			want:   inventory.Run{UID: "uid-1", Started: 100, Extended: true, Failed: "hook pre-install Job a/a did not finish within 1m0s: the hook is running", Over: true},
 		},
 		"Fails": {
 			reason: "After a failure, no other hook runs, and the earlier ones are deleted according to their policies.",
@@ -279,13 +279,13 @@ func TestAdvance(t *testing.T) {
 			reason: "A deletion that never completes fails the event, and the other objects are still deleted.",
 			hooks:  []Hook{job("b", Succeeded), job("a", Succeeded)},
 			before: func(s *fakeStage) {
-				s.Run.Index, s.Run.Started, s.now = 2, 1, 100
+				s.Run.Index, s.Run.Started, s.Run.Extended, s.now = 2, 1, true, 100
 				s.Saved = *s.Run
 				s.target.things[key] = &thing{uid: "u", set: ourSet, leaving: true}
 				s.target.things[job("b").Ref] = &thing{uid: "v", set: ourSet}
 			},
 			log:  []string{"state a", "save 2 uid= failed=true", "state b", "delete b"},
-			want: inventory.Run{Index: 2, Started: 1, Failed: "hook pre-install Job a/a did not finish within 1m0s: the hook is being deleted", Over: true},
+			want: inventory.Run{Index: 2, Started: 1, Extended: true, Failed: "hook pre-install Job a/a did not finish within 1m0s: the hook is being deleted", Over: true},
 		},
 		"TidiesOurs": {
 			reason: "An object of another bundle, or a new object with the same name, is not deleted.",

@@ -31,20 +31,28 @@ type lap struct {
 // system clock.
 const mostLaps = 64
 
-// Elapsed returns how long the current hook of a run, or the deletion after an event, has been running. The time before this
-// process first saw the hook is based on the system clock, and the time after that is not.
-func (s *Stopwatch) Elapsed(run *inventory.Run, now time.Time) time.Duration {
-	hook := fmt.Sprint(run.Event, run.Index, run.Started)
-	l, known := s.laps[run.ID]
-	if !known || l.hook != hook {
+// knows reports whether the stopwatch measures the current hook of a run.
+func (s *Stopwatch) knows(run *inventory.Run) bool { return s.laps[run.ID].hook == hookOf(run) }
+
+// hookOf returns a text that is unique to the current hook of a run. It is never empty.
+func hookOf(run *inventory.Run) string {
+	return fmt.Sprint(run.Event, " ", run.Index, " ", run.Started)
+}
+
+// Elapsed returns how long the current hook of a run, or the deletion after an event, has been running, and how much of that time the
+// stopwatch has measured. The time before this process first saw the hook is based on the system clock, and the time after that is not.
+func (s *Stopwatch) Elapsed(run *inventory.Run, now time.Time) (all, measured time.Duration) {
+	l := s.laps[run.ID]
+	if !s.knows(run) {
 		if s.laps == nil || len(s.laps) >= mostLaps {
 			s.laps = map[string]lap{}
 		}
-		l = lap{hook: hook, began: now, before: max(0, now.Sub(time.Unix(run.Started, 0)))}
+		l = lap{hook: hookOf(run), began: now, before: max(0, now.Sub(time.Unix(run.Started, 0)))}
 		s.laps[run.ID] = l
 	}
+	measured = now.Sub(l.began)
 	if s.since != nil {
-		return l.before + s.since(now, l.began)
+		measured = s.since(now, l.began)
 	}
-	return l.before + now.Sub(l.began)
+	return l.before + measured, measured
 }

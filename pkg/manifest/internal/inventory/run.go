@@ -35,6 +35,8 @@ type Run struct {
 	// the hook in Unix seconds.
 	UID     string `json:"uid,omitempty"`
 	Started int64  `json:"started,omitempty"`
+	// Extended is true if the timeout of the current hook began again, at Started, because another process had started the hook.
+	Extended bool `json:"extended,omitempty"`
 	// Done counts the hooks that succeeded, including those of earlier events.
 	Done int `json:"done,omitempty"`
 	// Failed is the reason why a hook failed, or empty. Over is true once the event requires no further work.
@@ -50,7 +52,7 @@ func NewRun(r Run) *Run {
 
 // Next moves the run to the beginning of another event.
 func (r *Run) Next(event Event) {
-	r.Event, r.Index, r.UID, r.Started, r.Over = event, 0, "", 0, false
+	r.Event, r.Index, r.UID, r.Started, r.Extended, r.Over = event, 0, "", 0, false, false
 }
 
 // HasBegun reports whether a hook of the event has started.
