@@ -111,8 +111,8 @@ func (c *Cluster) LastUID() (string, bool, error) {
 }
 
 // inquire requests the version, unless it is known, and the UID, each with the timeout of a probe, because a cluster that is quick enough
-// for probes is used. If a probe is in progress, it waits for its version, because a request at
-// the same time can open another network connection.
+// for probes is used. If a probe is in progress, it waits for its version, because a request at the same time can open another network
+// connection.
 func (c *Cluster) inquire(ctx context.Context) error {
 	within := func(ask func(context.Context) error) error {
 		ctx, cancel := context.WithTimeout(ctx, probeTime)
