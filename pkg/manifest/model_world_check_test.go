@@ -164,6 +164,16 @@ func (w *modelWorld) isUntracked(o *fakeObject) bool {
 	return w != nil && w.untracked[o.u().GetUID()] && unknown
 }
 
+// usesUnlabeled reports whether a request reads a CRD that nothing showed to be part of the bundle, which uses it as it is.
+func (w *modelWorld) usesUnlabeled(m *model, request string) bool {
+	for k, o := range m.b.s.objects {
+		if k.Kind == "CustomResourceDefinition" && request == "get "+k.String() && w.isUntracked(o) {
+			return true
+		}
+	}
+	return false
+}
+
 // isCopyLeft reports whether a call reported that an object is left, and another client created it. If the client copied an object that had
 // lost a label, the copy has the other label, but is not a member.
 func (w *modelWorld) isCopyLeft(k cluster.ObjectRef, o *fakeObject) bool {
@@ -177,7 +187,9 @@ func (w *modelWorld) rendersDifferently(m *model, k cluster.ObjectRef) bool {
 		return false
 	}
 	for i, was := range w.settled {
-		if k == key("ConfigMap", m.spec.Slots[i].namespace(), modelNames[i]+"-asks") && was.has != w.hasFor(m, i, was.has) {
+		// The base contains the revision, which would be a new one.
+		asks, base := key("ConfigMap", m.spec.Slots[i].namespace(), modelNames[i]+"-asks"), key("ConfigMap", m.spec.Slots[i].namespace(), modelNames[i]+"-base")
+		if (k == asks || k == base) && was.has != w.hasFor(m, i, was.has) {
 			return true
 		}
 	}
@@ -186,7 +198,7 @@ func (w *modelWorld) rendersDifferently(m *model, k cluster.ObjectRef) bool {
 
 // isForgotten reports whether an object lost a label, is left in the cluster, and no call said so.
 func (w *modelWorld) isForgotten(k cluster.ObjectRef, o *fakeObject) bool {
-	return w != nil && w.stripped[o.u().GetUID()] && !w.left[k]
+	return w != nil && w.stripped[o.u().GetUID()] && !w.left[k] && !w.isUntracked(o)
 }
 
 // knows reports whether an observation that begins now must be right: the watch shows everything, and no fault can occur.

@@ -220,15 +220,15 @@ func updated(manager string, before *metav1.PartialObjectMetadata, fields *metav
 	}
 }
 
-// Recreate deletes an object if it belongs to this bundle, and creates it again. If the deletion takes longer, the outcome is
-// Deleting, and a later call creates the object. Recreate reports whether it deleted the object, even if it returns an error.
-// Errors contain the name of the object.
-func (a *Applier) Recreate(ctx context.Context, o *object.Desired) (out Outcome, deleted bool, err error) {
+// Recreate deletes an object if it belongs to this bundle, and creates it again. An object without the label of any bundle belongs to this
+// one if it has the given UID, which can be empty. If the deletion takes longer, the outcome is Deleting, and a later call creates the
+// object. Recreate reports whether it deleted the object, even if it returns an error. Errors contain the name of the object.
+func (a *Applier) Recreate(ctx context.Context, o *object.Desired, uid string) (out Outcome, deleted bool, err error) {
 	m, err := a.Target.Client.Metadata(ctx, o.GVK(), o.Ref)
 	if err != nil {
 		return Outcome{}, false, err
 	}
-	if m != nil && m.Labels[object.LabelPartOf] != a.Target.ID {
+	if m != nil && m.Labels[object.LabelPartOf] != a.Target.ID && (m.Labels[object.LabelPartOf] != "" || uid == "" || string(m.UID) != uid) {
 		return Outcome{}, false, errors.Errorf("%s: another client created the object while it was being recreated", o.Ref)
 	}
 	if m != nil && m.DeletionTimestamp == nil {

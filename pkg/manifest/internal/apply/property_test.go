@@ -143,8 +143,9 @@ func (h *history) step(text string) {
 }
 
 func (h *history) recreate(in *Subject) {
+	uid := in.Entry.UID
 	in.Entry.UID, in.Entry.Intent, in.Entry.Owned = "", "", ""
-	out, deleted, err := h.writer().Recreate(h.t.Context(), in.Object)
+	out, deleted, err := h.writer().Recreate(h.t.Context(), in.Object, uid)
 	h.notef("recreated: %+v %t", resultOf(out, err), deleted)
 	h.record(in, out)
 }

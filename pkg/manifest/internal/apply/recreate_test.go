@@ -38,6 +38,8 @@ func TestRecreate(t *testing.T) {
 	}
 	cases := map[string]struct {
 		reason string
+		// uid is the UID in the inventory.
+		uid    string
 		others func(s *site)
 		meet   func(s *site, line string) error
 		want   want
@@ -76,8 +78,23 @@ func TestRecreate(t *testing.T) {
 				result: result{Err: "ConfigMap apps/web: another client created the object while it was being recreated"}, Requests: []string{read},
 			},
 		},
+		"Stripped": {
+			reason: "An object whose label another client removed belongs to the bundle if it has the UID in the inventory.", uid: "uid-3",
+			others: func(s *site) { s.c.Edit("x", refOf(cm), label(object.LabelPartOf, "")) },
+			want: want{
+				result: result{Kind: "Updated"}, Deleted: true, Requests: []string{read, remove, create},
+				Cached: []string{"forget ConfigMap apps/web", "put ConfigMap apps/web uid-4"},
+			},
+		},
+		"StrippedUnknown": {
+			reason: "An object without a label is not deleted if the inventory does not contain its UID.", uid: "uid-9",
+			others: func(s *site) { s.c.Edit("x", refOf(cm), label(object.LabelPartOf, "")) },
+			want: want{
+				result: result{Err: "ConfigMap apps/web: another client created the object while it was being recreated"}, Requests: []string{read},
+			},
+		},
 		"OfAnother": {
-			reason: "An object of another bundle is not deleted.",
+			reason: "An object of another bundle is not deleted, whatever its UID is.", uid: "uid-3",
 			others: func(s *site) { s.c.Edit("x", refOf(cm), label(object.LabelPartOf, "applyset-other")) },
 			want: want{
 				result: result{Err: "ConfigMap apps/web: another client created the object while it was being recreated"}, Requests: []string{read},
@@ -142,7 +159,7 @@ func TestRecreate(t *testing.T) {
 			if tc.meet != nil {
 				s.c.Meet = func(line string) error { return tc.meet(s, line) }
 			}
-			out, deleted, err := s.writer().Recreate(t.Context(), desired(t, cmNext))
+			out, deleted, err := s.writer().Recreate(t.Context(), desired(t, cmNext), tc.uid)
 			got := want{result: resultOf(out, err), Deleted: deleted, Requests: s.c.Requests(), Cached: s.c.Cached()}
 			if out.Before != nil {
 				got.Before = string(out.Before.UID)

@@ -225,7 +225,7 @@ func TestRunRecreates(t *testing.T) {
 			reason: "An object that cannot be deleted stays, and the next call finds it.", before: on("delete ConfigMap apps/f", forbidden),
 			want: want{
 				Log: append(refuses[:2:2], "save", "delete ConfigMap apps/f: "+forbidden.Error(), "save"),
-				Err: `web: ConfigMap apps/f: configmaps "f" is forbidden: no`, Forgotten: true,
+				Err: `web: ConfigMap apps/f: configmaps "f" is forbidden: no`,
 			},
 		},
 		"Uncreated": {

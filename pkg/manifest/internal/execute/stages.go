@@ -194,23 +194,27 @@ func newlyCeded(ref cluster.ObjectRef, before, now []ownership.Ceded) []observe.
 
 // recreateAll deletes objects of a part and creates them again. Before that, it clears the UIDs and applied states of the objects
 // in the inventory: if the process ends between the deletion and the creation, or right after it, the next call handles them like
-// new objects.
+// new objects. The UID of an object that it could not delete stays in the inventory.
 func (r *run) recreateAll(ctx context.Context, part object.PartID, todo []*object.Desired, idx map[cluster.ObjectRef]*inventory.Entry) {
 	if len(todo) == 0 {
 		return
 	}
-	for _, o := range todo {
+	uids := make([]string, len(todo))
+	for i, o := range todo {
 		en := idx[o.Ref]
-		en.UID, en.Intent, en.Owned = "", "", ""
+		uids[i], en.UID, en.Intent, en.Owned = en.UID, "", "", ""
 	}
 	if err := r.save(ctx); err != nil {
 		r.progress.fail(part, err)
 		return
 	}
-	for _, o := range todo {
-		out, deleted, err := r.Applier.Recreate(ctx, o)
-		if deleted {
+	for i, o := range todo {
+		out, deleted, err := r.Applier.Recreate(ctx, o, uids[i])
+		switch {
+		case deleted:
 			r.result.Recreated = append(r.result.Recreated, o.Ref)
+		case err != nil:
+			idx[o.Ref].UID = uids[i]
 		}
 		switch {
 		case out.Kind == apply.Deleting:
