@@ -14,6 +14,7 @@ const perEntry = 256
 // A Cache contains the most recently used values. It is safe for concurrent use.
 type Cache[K comparable, V any] struct {
 	limit int64
+	usage *usage
 
 	mu      sync.Mutex
 	size    int64
@@ -27,9 +28,9 @@ type entry[K comparable, V any] struct {
 	size  int64
 }
 
-// New returns a cache of at most limit bytes.
-func New[K comparable, V any](limit int64) *Cache[K, V] {
-	return &Cache[K, V]{limit: limit, order: list.New(), entries: map[K]*list.Element{}}
+// New returns a cache of at most limit bytes. Usages counts the use of all caches of the process that have the same name together.
+func New[K comparable, V any](name string, limit int64) *Cache[K, V] {
+	return &Cache[K, V]{limit: limit, usage: usageOf(name), order: list.New(), entries: map[K]*list.Element{}}
 }
 
 // planned is the memory limit of the process for which the sizes of caches are designed.
@@ -48,8 +49,10 @@ func (c *Cache[K, V]) Get(key K) (V, bool) {
 	defer c.mu.Unlock()
 	e, ok := c.entries[key]
 	if !ok {
+		c.usage.misses.Add(1)
 		return *new(V), false
 	}
+	c.usage.hits.Add(1)
 	c.order.MoveToFront(e)
 	return c.entryOf(e).value, true
 }
@@ -72,6 +75,7 @@ func (c *Cache[K, V]) AddSized(key K, value V, size int64) {
 		return
 	}
 	c.entries[key] = c.order.PushFront(&entry[K, V]{key: key, value: value, size: size})
+	c.usage.bytes.Add(size)
 	for c.size += size; c.size > c.limit; {
 		c.remove(c.order.Back())
 	}
@@ -99,6 +103,7 @@ func (c *Cache[K, V]) remove(e *list.Element) {
 	c.order.Remove(e)
 	delete(c.entries, old.key)
 	c.size -= old.size
+	c.usage.bytes.Add(-old.size)
 }
 
 func (c *Cache[K, V]) entryOf(e *list.Element) *entry[K, V] {

@@ -37,7 +37,7 @@ func TestCache(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c := New[string, string](8 * kib)
+			c := New[string, string]("test", 8*kib)
 			for _, p := range tc.puts {
 				c.Add(p.key, value(p.size))
 				c.Get("k")
@@ -72,7 +72,7 @@ func TestCache(t *testing.T) {
 // TestBoundOfBytes checks that many large values of a tenant don't make the heap larger than the limit.
 func TestBoundOfBytes(t *testing.T) {
 	const limit = 8 << 20
-	c := New[int, map[string][]byte](limit)
+	c := New[int, map[string][]byte]("test", limit)
 	before := heaptest.Bytes()
 	for i := range 1000 {
 		c.Add(i, map[string][]byte{"value": make([]byte, 1<<20)})

@@ -61,6 +61,9 @@ type Metrics struct {
 // already registered.
 func New(r prometheus.Registerer, b version.Build) *Metrics {
 	f := promauto.With(r)
+	if r != nil {
+		r.MustRegister(newCaches())
+	}
 	return &Metrics{
 		objects: newObjectVectors(f),
 		modules: newModules(f),

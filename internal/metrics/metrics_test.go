@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/bytelru"
 	"github.com/crossplane-contrib/provider-kyma/internal/version"
 )
 
@@ -30,10 +31,24 @@ func TestMetrics(t *testing.T) {
 	m.ChangeSeconds.Observe("Installed", 20*time.Second)
 	m.StepSeconds.Observe("apply", 20*time.Millisecond)
 	m.QueueSeconds.Observe("managed/kyma", "Low", 20*time.Millisecond)
+	c := bytelru.New[string, string]("tests", 1<<20)
+	c.AddSized("a", "x", 44)
+	for _, key := range []string{"a", "a", "b"} {
+		c.Get(key)
+	}
 	want := `
 # HELP provider_kyma_build_info Build information as labels. Always 1.
 # TYPE provider_kyma_build_info gauge
 provider_kyma_build_info{commit="c",goversion="go1",version="v1"} 1
+# HELP provider_kyma_cache_bytes Approximate size of the entries of a cache in memory, in bytes, by cache.
+# TYPE provider_kyma_cache_bytes gauge
+provider_kyma_cache_bytes{cache="tests"} 300
+# HELP provider_kyma_cache_hits_total Total number of lookups in a cache in memory that found a value, by cache.
+# TYPE provider_kyma_cache_hits_total counter
+provider_kyma_cache_hits_total{cache="tests"} 2
+# HELP provider_kyma_cache_misses_total Total number of lookups in a cache in memory that found no value, by cache.
+# TYPE provider_kyma_cache_misses_total counter
+provider_kyma_cache_misses_total{cache="tests"} 1
 # HELP provider_kyma_control_plane_requests_total Total number of requests to the control plane, by method (WATCH for watches, REVIEW for access reviews) and status code (0 if there was no response).
 # TYPE provider_kyma_control_plane_requests_total counter
 provider_kyma_control_plane_requests_total{code="0",verb="WATCH"} 1
@@ -115,12 +130,15 @@ type names struct {
 
 var fullName = regexp.MustCompile(`fqName: "(\w+)"`)
 
-// MustRegister collects the names of collectors that have one metric each.
+// MustRegister collects the names of collectors.
 func (n *names) MustRegister(collectors ...prometheus.Collector) {
 	for _, c := range collectors {
-		d := make(chan *prometheus.Desc, 1)
-		c.Describe(d)
-		n.found = append(n.found, fullName.FindStringSubmatch((<-d).String())[1])
+		all := make(chan *prometheus.Desc, 10)
+		c.Describe(all)
+		close(all)
+		for d := range all {
+			n.found = append(n.found, fullName.FindStringSubmatch(d.String())[1])
+		}
 	}
 }
 

@@ -31,7 +31,7 @@ type Verifier struct {
 
 // NewVerifier returns a Verifier that fetches with p.
 func NewVerifier(p Puller) *Verifier {
-	return &Verifier{puller: p, results: bytelru.New[string, error](results)}
+	return &Verifier{puller: p, results: bytelru.New[string, error]("verifications", results)}
 }
 
 // Verify verifies that a signature with one of the keys covers each source of p, according to the component descriptor

@@ -119,7 +119,7 @@ func New(o ...Option) *Engine {
 		now:         time.Now,
 		renderer:    compose.InProcess{},
 		caches:      compose.NewCaches(),
-		memories:    bytelru.New[bundleKey, *memory](memoryLimit()),
+		memories:    bytelru.New[bundleKey, *memory]("bundles", memoryLimit()),
 		rules:       health.NewRules(),
 	}
 	for _, fn := range o {

@@ -23,7 +23,7 @@ func TestMemoriesAreBounded(t *testing.T) {
 	}
 
 	const limit = 4 << 20
-	b.memories = bytelru.New[bundleKey, *memory](limit)
+	b.memories = bytelru.New[bundleKey, *memory]("test", limit)
 	for i := range 100 {
 		m := b.memoryOf(b.c, &Bundle{Name: strconv.Itoa(i)})
 		m.stored.Inventory = &inventory.Inventory{Objects: make([]inventory.Entry, 1000)}

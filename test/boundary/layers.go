@@ -83,7 +83,7 @@ func baseLayers() []layer {
 		{path: "internal/printable", level: 0, forbidden: []string{"apis"}},
 		{path: "internal/netguard", level: 1, forbidden: []string{"apis"}},
 		{path: "internal/yamlsize", level: 0},
-		{path: "internal/metrics", level: 1, forbidden: []string{"apis"}},
+		{path: "internal/metrics", level: 2, forbidden: []string{"apis"}},
 		{path: "package/crds", level: 0},
 		// The engine and a connection to a cluster share this package.
 		{path: "pkg/cluster", level: 0},

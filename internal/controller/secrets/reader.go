@@ -44,7 +44,7 @@ type version struct {
 
 // NewReader returns a Reader that reads metadata from a cache with a watch, and content from the API server.
 func NewReader(metadata, content client.Reader) *Reader {
-	return &Reader{metadata: metadata, content: content, versions: bytelru.New[objectKey, version](bytelru.Scaled(maxBytes))}
+	return &Reader{metadata: metadata, content: content, versions: bytelru.New[objectKey, version]("secrets", bytelru.Scaled(maxBytes))}
 }
 
 // Get returns the data of a Secret, which the caller must not change. If the Secret does not exist, the error is a

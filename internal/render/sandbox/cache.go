@@ -31,7 +31,9 @@ type resultKey [sha256.Size]byte
 // installed with the same values. It only contains results that are the same each time.
 type results = bytelru.Cache[resultKey, []byte]
 
-func newResults() *results { return bytelru.New[resultKey, []byte](bytelru.Scaled(cachedResults)) }
+func newResults() *results {
+	return bytelru.New[resultKey, []byte]("rendered_charts", bytelru.Scaled(cachedResults))
+}
 
 // keyOf returns the key of a request for a chart. Unless the result is shared, it is different for each tenant. Otherwise, tenants could
 // measure whether another tenant uses the same values.

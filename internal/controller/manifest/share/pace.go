@@ -54,7 +54,7 @@ func (s speed) longestAsOf(now time.Time) time.Duration {
 }
 
 func newPace() *pace {
-	return &pace{configs: bytelru.New[place, speed](paceLimit), namespaces: bytelru.New[string, float64](paceLimit)}
+	return &pace{configs: bytelru.New[place, speed]("config_speeds", paceLimit), namespaces: bytelru.New[string, float64]("namespace_speeds", paceLimit)}
 }
 
 // An expectation says how long a pass will take.

@@ -65,7 +65,7 @@ type document struct {
 
 // NewReader returns a Reader of values from a Source.
 func NewReader(from Source) *Reader {
-	return &Reader{from: from, parsed: bytelru.New[string, document](bytelru.Scaled(maxCached))}
+	return &Reader{from: from, parsed: bytelru.New[string, document]("values", bytelru.Scaled(maxCached))}
 }
 
 // Index adds the index of Manifests by the objects that they take values from.

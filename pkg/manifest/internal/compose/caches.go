@@ -35,8 +35,8 @@ type Caches struct {
 // NewCaches returns empty Caches.
 func NewCaches() *Caches {
 	return &Caches{
-		charts: bytelru.New[string, *render.Chart](bytelru.Scaled(cachedCharts)),
-		builds: bytelru.New[string, []*unstructured.Unstructured](bytelru.Scaled(cachedBuilds)),
+		charts: bytelru.New[string, *render.Chart]("charts", bytelru.Scaled(cachedCharts)),
+		builds: bytelru.New[string, []*unstructured.Unstructured]("objects", bytelru.Scaled(cachedBuilds)),
 	}
 }
 

@@ -33,7 +33,7 @@ type Rules struct {
 func NewRules() *Rules {
 	return &Rules{
 		env:      sync.OnceValues(func() (*cel.Env, error) { return cel.NewEnv(cel.Variable("object", cel.DynType)) }),
-		programs: bytelru.New[string, cel.Program](cachedRules),
+		programs: bytelru.New[string, cel.Program]("readiness_rules", cachedRules),
 	}
 }
 
