@@ -70,6 +70,7 @@ func (m *model) otherProcess(b int) error {
 		s.Adopt = false
 		m.upset()
 	default:
+		m.world.begin(m)
 		m.adopts()
 	}
 	for range steps {
