@@ -209,8 +209,8 @@ func TestOtherClusterMeanwhile(t *testing.T) {
 				if err := call(); !errors.As(err, &e) || e.Expected != "a" || e.Found != "b" {
 					t.Errorf("\n%s\n%s(...): want a WrongClusterError, got %v", tc.reason, verb, err)
 				}
-				if settled := b.Engine.memoryOf(b.c, s).settled; len(settled) > 0 {
-					t.Errorf("\n%s\n%s(...): objects that were missing in the other cluster still count as deleted: %v", tc.reason, verb, settled)
+				if found := b.Engine.memoryOf(b.c, s).nonMembers; len(found) > 0 {
+					t.Errorf("\n%s\n%s(...): objects that were missing in the other cluster still count as deleted: %v", tc.reason, verb, found)
 				}
 			}
 		})

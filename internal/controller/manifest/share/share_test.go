@@ -158,8 +158,8 @@ func TestSharesTurns(t *testing.T) {
 	if last > 2*others {
 		t.Errorf("want the turn of others to come soon, got %d passes of the first tenant before it", last)
 	}
-	if len(s.used)+len(s.running)+len(s.turns.places)+s.turns.active != 0 {
-		t.Errorf("want nothing left: %+v, %+v", s.Shares, s.turns)
+	if len(s.used)+len(s.running)+len(s.waiting.places)+s.waiting.active != 0 {
+		t.Errorf("want nothing left: %+v, %+v", s.Shares, s.waiting)
 	}
 }
 
@@ -337,21 +337,21 @@ func TestSharesSuddenly(t *testing.T) {
 	}
 }
 
-// TestTurnsAreBounded checks that Manifests that no longer wait don't stay in a queue.
-func TestTurnsAreBounded(t *testing.T) {
-	turns, at := newTurns(), place{namespace: "n", config: "c"}
+// TestFairQueueIsBounded checks that Manifests that no longer wait don't stay in a queue.
+func TestFairQueueIsBounded(t *testing.T) {
+	queue, at := newFairQueue(), place{namespace: "n", config: "c"}
 	for i := range 10_000 {
 		nn := types.NamespacedName{Namespace: "n", Name: strconv.Itoa(i)}
-		turns.add(nn, at)
+		queue.add(nn, at)
 		if i > 10 {
-			turns.drop(nn)
+			queue.drop(nn)
 		}
 	}
-	if n := len(turns.namespaces["n"].queue["c"]); n > 100 {
+	if n := len(queue.namespaces["n"].queue["c"]); n > 100 {
 		t.Errorf("want a queue of the 11 Manifests that wait and some others, got %d", n)
 	}
 	for i := range 11 {
-		if nn, ok := turns.next(func(place) bool { return true }); !ok || nn.Name != strconv.Itoa(i) {
+		if nn, ok := queue.next(func(place) bool { return true }); !ok || nn.Name != strconv.Itoa(i) {
 			t.Errorf("want Manifest %d, got %s, %t", i, nn, ok)
 		}
 	}

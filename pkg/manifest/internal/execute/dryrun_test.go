@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-func changesOf(s Forecast) []string {
+func changesOf(s Plan) []string {
 	var out []string
 	for _, c := range s.Changes {
 		line := string(c.Action) + " " + c.Key.String()

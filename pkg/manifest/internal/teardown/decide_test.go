@@ -77,13 +77,13 @@ func TestDecide(t *testing.T) {
 			reason: "A request that did not find the object is not repeated.",
 			args:   args{e: applied, f: Facts{Known: Asked}}, want: Gone,
 		},
-		"Settled": {
+		"Remembered": {
 			reason: "The same applies to the request of an earlier call.",
-			args:   args{e: applied, f: Facts{Known: Settled}}, want: Gone,
+			args:   args{e: applied, f: Facts{Known: Remembered}}, want: Gone,
 		},
-		"SettledOther": {
+		"RememberedOther": {
 			reason: "An object that was found not to be a member is not deleted.",
-			args:   args{e: applied, f: Facts{Known: Settled, State: &cluster.ObjectState{Set: other}}}, want: NotOurs,
+			args:   args{e: applied, f: Facts{Known: Remembered, State: &cluster.ObjectState{Set: other}}}, want: NotOurs,
 		},
 		"GoneMeanwhile": {
 			reason: "An object that was a member when the removal began, and that the watch no longer shows, is gone.",

@@ -254,7 +254,7 @@ func TestSharedCrash(t *testing.T) {
 			return nil
 		}
 		_, _ = w.run(t.Context())
-		w.meet, w.in.Settled = nil, nil
+		w.meet, w.in.NonMembers = nil, nil
 		if _, err := w.run(t.Context()); err != nil {
 			t.Fatalf("died at request %d: %v", n, err)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-func TestIsStray(t *testing.T) {
+func TestIsStale(t *testing.T) {
 	type args struct {
 		namespace, revision, status string
 		part                        inventory.Part
@@ -39,7 +39,7 @@ func TestIsStray(t *testing.T) {
 				Labels:    map[string]string{"name": "web", LabelRevision: tc.args.revision, LabelStatus: tc.args.status},
 			}}
 			inv := &inventory.Inventory{Parts: map[object.PartID]inventory.Part{"web": tc.args.part}}
-			if got := IsStray(m, inv); got != tc.want {
+			if got := IsStale(m, inv); got != tc.want {
 				t.Errorf("\n%s\nIsStray(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
