@@ -117,14 +117,14 @@ func TestParseRefuses(t *testing.T) {
 		"LongProxy":      {reason: "Addresses are in the keys of caches.", data: config(server+", proxy-url: 'http://"+strings.Repeat("x", 2048)+"'", token), want: "proxy-url is longer than 2048 bytes"},
 		"ProxyScheme":    {reason: "The scheme is checked early.", data: config(server+", proxy-url: 'ftp://p'", token), want: "proxy-url must be an http, https or socks5 URL"},
 		"BadCA":          {reason: "The field is named.", data: config(server+", certificate-authority-data: "+noPEM, token), want: "certificate-authority-data contains no PEM certificate"},
-		"InsecureWithCA": {reason: "One of them is a mistake.", data: config(server+", insecure-skip-tls-verify: true, certificate-authority-data: "+cert, token), want: "are mutually exclusive"},
-		"CAFile":         {reason: "Files are the provider's.", data: config(server+", certificate-authority: /ca", token), want: "certificate-authority is not allowed, because it refers to a file of the provider"},
+		"InsecureWithCA": {reason: "A certificate authority without verification is a mistake.", data: config(server+", insecure-skip-tls-verify: true, certificate-authority-data: "+cert, token), want: "are mutually exclusive"},
+		"CAFile":         {reason: "A path in certificate-authority would refer to a file of the provider.", data: config(server+", certificate-authority: /ca", token), want: "certificate-authority is not allowed, because it refers to a file of the provider"},
 		"Exec": {
-			reason: "A program would run in the provider.",
+			reason: "An exec plugin would run a program in the provider.",
 			data:   config(server, "exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, interactiveMode: Never}"), want: `user "u1" of the kubeconfig: exec is not allowed, because it would run a command in the provider`,
 		},
 		"AuthProvider": {
-			reason: "So it would with an auth provider, even if an identity authenticates.",
+			reason: "An auth provider is not allowed, even if an identity authenticates.",
 			data:   config(server, "auth-provider: {name: gcp}"), o: Options{Identity: true}, want: "auth-provider is not allowed",
 		},
 		"Aliases": {
@@ -132,16 +132,16 @@ func TestParseRefuses(t *testing.T) {
 			data:   bomb(base, 20<<10, 2000), want: "YAML is larger than 1048576 bytes when its aliases are expanded",
 		},
 		"Values": {
-			reason: "Nor must a list of nothing, which takes a hundred times its length.",
+			reason: "A long list of small values must not be decoded, because it takes a hundred times its length.",
 			data:   base + "x-list: [" + strings.Repeat("0,", maxValues) + "0]\n", want: "cannot read kubeconfig: YAML contains too many values",
 		},
-		"TokenFile":     {reason: "It would send the provider's own token.", data: config(server, "tokenFile: /var/run/token"), want: "tokenFile is not allowed, because it refers to a file of the provider"},
-		"CertFile":      {reason: "Files are the provider's.", data: config(server, "client-certificate: /c"), want: "client-certificate is not allowed, because it refers to a file of the provider"},
-		"KeyFile":       {reason: "Also if an identity authenticates.", data: config(server, "client-key: /k"), o: Options{Identity: true}, want: "client-key is not allowed, because it refers to a file of the provider"},
-		"KeyMissing":    {reason: "Half a pair is none.", data: config(server, "client-certificate-data: "+cert), want: "must be set together"},
-		"CertMissing":   {reason: "Half a pair is none.", data: config(server, "client-key-data: "+key), want: "must be set together"},
-		"BadPair":       {reason: "Both fields are named.", data: config(server, "client-certificate-data: "+cert+", client-key-data: "+noPEM), want: "must be a PEM certificate and the matching key"},
-		"FieldType":     {reason: "The value is not shown.", data: config(server, "token: ["+canary+"]"), want: "with valid field types"},
+		"TokenFile":     {reason: "A token file would send the provider's own token.", data: config(server, "tokenFile: /var/run/token"), want: "tokenFile is not allowed, because it refers to a file of the provider"},
+		"CertFile":      {reason: "A path in client-certificate would refer to a file of the provider.", data: config(server, "client-certificate: /c"), want: "client-certificate is not allowed, because it refers to a file of the provider"},
+		"KeyFile":       {reason: "A path in client-key is not allowed, even if an identity authenticates.", data: config(server, "client-key: /k"), o: Options{Identity: true}, want: "client-key is not allowed, because it refers to a file of the provider"},
+		"KeyMissing":    {reason: "A client certificate requires its key.", data: config(server, "client-certificate-data: "+cert), want: "must be set together"},
+		"CertMissing":   {reason: "A client key requires its certificate.", data: config(server, "client-key-data: "+key), want: "must be set together"},
+		"BadPair":       {reason: "If a certificate and its key do not match, the error names both fields.", data: config(server, "client-certificate-data: "+cert+", client-key-data: "+noPEM), want: "must be a PEM certificate and the matching key"},
+		"FieldType":     {reason: "The error does not show the value of a field with a wrong type.", data: config(server, "token: ["+canary+"]"), want: "with valid field types"},
 		"LongNameShort": {reason: "A name may be as long as the secret.", data: strings.Replace(base, "current-context: main", "current-context: "+strings.Repeat("x", 1000), 1), want: strings.Repeat("x", 64) + "…"},
 	}
 	for name, tc := range cases {
