@@ -82,7 +82,7 @@ func TestAllowedValues(t *testing.T) {
 		"EmptyParent":  {reason: "An empty parent would also replace the other values.", allowed: []string{"image.tag"}, module: v1alpha1.Module{Values: valuesOf(`{"image": {}}`)}, want: "values.image is not allowed"},
 		"List":         {reason: "A list replaces that of the chart.", allowed: []string{"image.tag"}, module: v1alpha1.Module{Values: valuesOf(`{"env": [{"a": 1}]}`)}, want: "values.env is not allowed"},
 		"Dot":          {reason: "A name may contain a dot.", allowed: []string{`labels.example\.org/team`}, module: v1alpha1.Module{Values: valuesOf(`{"labels": {"example.org/team": "a"}}`)}},
-		"NotADot":      {reason: "Which does not divide it.", allowed: []string{`labels.example.org/team`}, module: v1alpha1.Module{Values: valuesOf(`{"labels": {"example.org/team": "a"}}`)}, want: `values.labels.example\.org/team is not allowed`},
+		"NotADot":      {reason: "An unescaped dot in an allowed path separates two names.", allowed: []string{`labels.example.org/team`}, module: v1alpha1.Module{Values: valuesOf(`{"labels": {"example.org/team": "a"}}`)}, want: `values.labels.example\.org/team is not allowed`},
 		"Install":      {reason: "Values of one chart are values.", allowed: []string{"a"}, module: v1alpha1.Module{Installs: []v1alpha1.ModuleInstall{{Name: "web", Values: valuesOf(`{"a": 1, "b": 1}`)}}}, want: `installs["web"].values.b is not allowed`},
 		"From":         {reason: "A reference with an allowed path.", allowed: []string{"password"}, module: v1alpha1.Module{ValuesFrom: from("password")}},
 		"FromOther":    {reason: "A Secret with another target path is not allowed.", allowed: []string{"password"}, module: v1alpha1.Module{ValuesFrom: from("image")}, want: "valuesFrom is not allowed"},

@@ -35,7 +35,7 @@ func TestOrganizationOf(t *testing.T) {
 		"Command":  {reason: "It is another command.", exec: &clientcmdapi.ExecConfig{Command: "aws", Args: []string{"org", "token", "acme"}}, err: "must run 'up organization token'"},
 		"Action":   {reason: "It is another action.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"org", "list", "acme"}}, err: "must run 'up organization token'"},
 		"Noun":     {reason: "It is another noun.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"robot", "token", "acme"}}, err: "must run 'up organization token'"},
-		"Few":      {reason: "The arguments must contain the organization.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"org"}}, err: "must run 'up organization token'"},
+		"Few":      {reason: "Too few arguments are not the expected command.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"org"}}, err: "must run 'up organization token'"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

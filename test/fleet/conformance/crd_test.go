@@ -34,7 +34,7 @@ func TestCRDs(t *testing.T) {
 			apply("one", path, crd(word, "Namespaced")), get(path).awaiting("InitialNamesAccepted").without("metadata.resourceVersion", "metadata.managedFields"),
 			get(all).awaiting(`"items"`),
 		}
-		return scenario{reason: "A CRD with a structural schema.", calls: append(begin, calls...)}
+		return scenario{reason: "Both servers serve a CRD with a structural schema.", calls: append(begin, calls...)}
 	}
 	at := func(word string) string { return "/apis/x.example.org/v1/namespaces/$NS/" + word + "s/a" }
 	run(t, map[string]scenario{

@@ -15,7 +15,7 @@ func three() []call {
 // TestList compares lists and their formats.
 func TestList(t *testing.T) {
 	after := func(calls ...call) scenario {
-		return scenario{reason: "Objects in a collection.", calls: append(three(), calls...)}
+		return scenario{reason: "Both servers list the same objects.", calls: append(three(), calls...)}
 	}
 	run(t, map[string]scenario{
 		"Whole":    after(get(configMaps), get("/api/v1/configmaps?fieldSelector=metadata.namespace=$NS"), get(configMaps+"/a"), get(configMaps+"/none"), get("/api/v1/namespaces/$NS-none/configmaps")),
@@ -40,7 +40,7 @@ func TestWatch(t *testing.T) {
 		patch(mergePatch, configMap, `{"metadata": {"labels": {"x": "3"}}}`), patch(mergePatch, configMap, `{"metadata": {"labels": {"x": null}}}`),
 		patch(mergePatch, configMap, `{"data": {"k": "w"}}`), remove(configMaps+"/b"), patch(mergePatch, configMap, `{"metadata": {"labels": {"x": "4"}}}`), remove(configMap))
 	after := func(calls ...call) scenario {
-		return scenario{reason: "The history of a collection.", calls: append(append([]call{}, history...), calls...)}
+		return scenario{reason: "Both servers report the same events.", calls: append(append([]call{}, history...), calls...)}
 	}
 	run(t, map[string]scenario{
 		"From":      after(get(watch + "&resourceVersion=$a.rv")),
@@ -70,6 +70,6 @@ func TestDiscovery(t *testing.T) {
 			reason: "A wrong token is rejected.",
 			calls:  []call{{method: "GET", path: configMaps, token: "wrong"}, {method: "GET", path: configMaps, token: "wrong", accept: protoList + "," + metadataList}},
 		},
-		"Core": {reason: "The core group.", calls: []call{get("/api").without("serverAddressByClientCIDRs")}},
+		"Core": {reason: "Both servers have the same core group.", calls: []call{get("/api").without("serverAddressByClientCIDRs")}},
 	})
 }

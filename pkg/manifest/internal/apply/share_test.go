@@ -107,7 +107,7 @@ func TestApplyShared(t *testing.T) {
 			unseen: []string{"metadata.annotations." + object.AnnotationHandedOver, "metadata.annotations." + object.AnnotationKeptBy},
 		},
 		"InheritsLess": {
-			reason: "Otherwise, it would lose fields, and is used.",
+			reason: "A CRD that was handed over and would lose fields is used as it is.",
 			others: both(ofOther(crd(anySpec)), handOver(crd(anySpec)), func(s *site) { s.used(t, crd(anySpec)) }), want: crd(sizeOnly),
 			out: result{Kind: "Used"}, requests: add(found[1:], mark), tries: tried[1:],
 		},

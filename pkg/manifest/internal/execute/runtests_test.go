@@ -33,9 +33,9 @@ func TestRunTests(t *testing.T) {
 		err     string
 	}{
 		"Applied":  {reason: "A run that completes runs the tests.", tested: true},
-		"Upgraded": {reason: "A run that applies something first does, too.", pieces: next, tested: true, over: true},
+		"Upgraded": {reason: "A run that first applies something runs the tests, too.", pieces: next, tested: true, over: true},
 		"Waits":    {reason: "A running test is waited for.", tested: true, waiting: "test x is running"},
-		"Fails":    {reason: "Not being able to run a test is an error.", tested: true, answer: errors.New("no\npods"), err: "tests: no pods"},
+		"Fails":    {reason: "If a test cannot be run, the call returns an error.", tested: true, answer: errors.New("no\npods"), err: "tests: no pods"},
 		"Failed":   {reason: "If a part failed, no tests run.", pieces: next, before: on("apply new ConfigMap apps/o", errDied), err: "web: ConfigMap apps/o: died"},
 		"Waiting": {
 			reason: "If the bundle waits for something, no tests run.", pieces: []piece{{name: "web", digest: "2", objects: []string{aConfig}, hooks: true}},

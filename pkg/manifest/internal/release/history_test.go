@@ -43,7 +43,7 @@ func TestNext(t *testing.T) {
 	}{
 		"Known": {reason: "A revision in the inventory requires no request.", rec: in(apps, inventory.Part{Revision: 2}), want: want{Number: 3}},
 		"Searched": {
-			reason:  "Otherwise, the records are read.",
+			reason:  "If the inventory has no revision, the records are read.",
 			records: []record.Options{recorded(4, "deployed", "us", "old"), recorded(5, "deployed", "us", "new")},
 			rec:     in(apps, inventory.Part{}),
 			want:    want{Requests: []string{"GET " + all}, Number: 5},
