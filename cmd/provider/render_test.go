@@ -35,7 +35,7 @@ func TestBudgetOf(t *testing.T) {
 		"Large":        {reason: "A large memory limit does not raise the defaults.", args: args{automatic, automatic, 64 * gib}, want: want{renderBudget{4, 512 * mib}, true}},
 		"4GiB":         {reason: "With less memory, each process first gets a lower limit.", args: args{automatic, automatic, 4 * gib}, want: want{renderBudget{4, 384 * mib}, true}},
 		"2GiB":         {reason: "With even less memory, there are fewer processes.", args: args{automatic, automatic, 2 * gib}, want: want{renderBudget{3, 256 * mib}, true}},
-		"1GiB":         {reason: "This is the container of our manifests.", args: args{automatic, automatic, gib}, want: want{renderBudget{2, 192 * mib}, true}},
+		"1GiB":         {reason: "With the memory limit of our Deployment, there are two processes.", args: args{automatic, automatic, gib}, want: want{renderBudget{2, 192 * mib}, true}},
 		"512MiB":       {reason: "There are at least two processes, so that a tenant cannot occupy all.", args: args{automatic, automatic, 512 * mib}, want: want{renderBudget{2, 96 * mib}, true}},
 		"128MiB":       {reason: "A process has at least 64 MiB, because few charts could be rendered with less.", args: args{automatic, automatic, 128 * mib}, want: want{renderBudget{2, 64 * mib}, false}},
 		"Processes":    {reason: "Memory is derived from the number of processes.", args: args{8, automatic, 4 * gib}, want: want{renderBudget{8, 192 * mib}, true}},
@@ -70,8 +70,8 @@ func TestDivision(t *testing.T) {
 		// most is the highest sum, in percent of the limit.
 		most int64
 	}{
-		"512MiB":     {reason: "This is the smallest container in which everything fits.", processes: automatic, memory: automatic, limit: 512 * mib, most: 90},
-		"1GiB":       {reason: "This is the container of our manifests.", processes: automatic, memory: automatic, limit: gib, most: 90},
+		"512MiB":     {reason: "512 MiB is the smallest memory limit that everything fits.", processes: automatic, memory: automatic, limit: 512 * mib, most: 90},
+		"1GiB":       {reason: "Everything fits the memory limit of our Deployment.", processes: automatic, memory: automatic, limit: gib, most: 90},
 		"2GiB":       {reason: "Caches have their full size in a larger one only.", processes: automatic, memory: automatic, limit: 2 * gib, most: 90},
 		"64GiB":      {reason: "Renderings take a small part of a large one.", processes: automatic, memory: automatic, limit: 64 * gib, most: 90},
 		"InProcess":  {reason: "Without processes, the rest is larger.", processes: 0, memory: automatic, limit: gib, most: 90},

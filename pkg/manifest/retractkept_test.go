@@ -78,9 +78,9 @@ func TestRepairOfReleased(t *testing.T) {
 		act    func(b *bench)
 		want   bool
 	}{
-		"Released": {reason: "Another process released it.", act: func(b *bench) { b.another().reconcile(without) }},
+		"Released": {reason: "Another process released the object.", act: func(b *bench) { b.another().reconcile(without) }},
 		"Stripped": {
-			reason: "It was kept once, belongs to the bundle again, and lost its labels.",
+			reason: "The object was kept once, belongs to the bundle again, and lost its labels.",
 			act: func(b *bench) {
 				b.s.edit(kept, set(b.ID(with), "metadata", "annotations", object.AnnotationKeptBy))
 				b.s.edit(kept, stripped(object.LabelPartOf))

@@ -40,9 +40,9 @@ func TestWrongCluster(t *testing.T) {
 		known, meant string
 		want         string
 	}{
-		"Same":       {reason: "It is the cluster that contains the bundle.", is: "a", known: "a"},
+		"Same":       {reason: "The connection leads to the cluster that contains the bundle.", is: "a", known: "a"},
 		"New":        {reason: "Nothing is known before the first install.", is: "b"},
-		"Wrong":      {reason: "It is another cluster.", is: "b", known: "a", want: wrong},
+		"Wrong":      {reason: "The connection leads to another cluster.", is: "b", known: "a", want: wrong},
 		"Meant":      {reason: "The bundle may move to this cluster.", is: "b", known: "a", meant: "b"},
 		"MeantLater": {reason: "The bundle stays where it is until the connection changes.", is: "a", known: "a", meant: "b"},
 		"MeantOther": {reason: "The bundle may move to a third cluster only.", is: "b", known: "a", meant: "c", want: wrong},

@@ -229,8 +229,8 @@ func TestIsFollowed(t *testing.T) {
 		want   bool
 	}{
 		"Last":   {reason: "The Kyma is Ready.", state: v1alpha1.StateReady, others: []v1alpha1.State{v1alpha1.StateReady, v1alpha1.StateError}},
-		"First":  {reason: "Another one is in progress.", state: v1alpha1.StateReady, others: []v1alpha1.State{v1alpha1.StateReady, v1alpha1.StateProcessing}, want: true},
-		"New":    {reason: "Another one has not begun.", state: v1alpha1.StateReady, others: []v1alpha1.State{""}, want: true},
+		"First":  {reason: "Another Manifest is in progress.", state: v1alpha1.StateReady, others: []v1alpha1.State{v1alpha1.StateReady, v1alpha1.StateProcessing}, want: true},
+		"New":    {reason: "Another Manifest has not begun.", state: v1alpha1.StateReady, others: []v1alpha1.State{""}, want: true},
 		"Failed": {reason: "A failure is reported soon.", state: v1alpha1.StateError, others: []v1alpha1.State{v1alpha1.StateProcessing}},
 	}
 	for name, tc := range cases {

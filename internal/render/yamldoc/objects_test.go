@@ -83,7 +83,7 @@ func TestObjects(t *testing.T) {
 		},
 		"Tab":        {"Tabs do not indent.", "apiVersion: v1\nkind:\n\tx: y\n", want{Err: "yaml: line"}},
 		"NUL":        {"Control characters are not text.", a + "x: \"\x00\"\n", want{Err: "yaml: control characters are not allowed"}},
-		"NotUTF8":    {"Nor is anything but UTF-8.", a + "x: \"\xff\xfe\"\n", want{Err: "yaml: "}},
+		"NotUTF8":    {"Text that is not UTF-8 is refused.", a + "x: \"\xff\xfe\"\n", want{Err: "yaml: "}},
 		"NaN":        {"JSON has no such numbers.", a + "x: .nan\n", want{Err: "json: unsupported value: NaN"}},
 		"AliasCycle": {"A value that contains itself is refused.", a + "x: &x [*x]\n", want{Err: "yaml: anchor 'x' value contains itself"}},
 		"Alias":      {"Aliases are allowed.", a + "x: &x [1]\ny: *x\n", one},

@@ -190,9 +190,9 @@ func TestNewlyCeded(t *testing.T) {
 		want        []string
 	}{
 		"First":     {reason: "A field is ceded.", now: []ownership.Ceded{field("a", 0)}, want: []string{"spec.a"}},
-		"Again":     {reason: "It was ceded before.", before: []ownership.Ceded{field("a", 0)}, now: []ownership.Ceded{field("a", 0)}},
+		"Again":     {reason: "A field that was ceded before is not ceded again.", before: []ownership.Ceded{field("a", 0)}, now: []ownership.Ceded{field("a", 0)}},
 		"Another":   {reason: "Another field was ceded before.", before: []ownership.Ceded{field("a", 0)}, now: []ownership.Ceded{field("a", 0), field("b", 0)}, want: []string{"spec.b"}},
-		"Contended": {reason: "It was ceded for another reason.", before: []ownership.Ceded{field("a", 0)}, now: []ownership.Ceded{field("a", 5)}, want: []string{"spec.a"}},
+		"Contended": {reason: "A field that was ceded for another reason is ceded again.", before: []ownership.Ceded{field("a", 0)}, now: []ownership.Ceded{field("a", 5)}, want: []string{"spec.a"}},
 		"Renewed":   {reason: "A contention continues.", before: []ownership.Ceded{field("a", 4)}, now: []ownership.Ceded{field("a", 5)}},
 	}
 	for name, tc := range cases {
