@@ -79,7 +79,7 @@ func TestVerify(t *testing.T) {
 		failed bool   // The error occurs while fetching.
 	}{
 		"Inline":    {reason: "A signature by a key covers the source.", p: inline(good, install("chart", chart)), keys: []ocm.Key{other, key}},
-		"Reference": {reason: "It covers what is referenced too.", p: inline(root, install("low-chart", chart)), keys: []ocm.Key{key}},
+		"Reference": {reason: "A signature covers referenced components, too.", p: inline(root, install("low-chart", chart)), keys: []ocm.Key{key}},
 		"Component": {
 			reason: "A component is fetched by digest.",
 			p: v1alpha1.ManifestParameters{

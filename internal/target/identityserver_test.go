@@ -72,9 +72,9 @@ func TestIdentityServerOfSecret(t *testing.T) {
 		want   string
 	}{
 		"Own":         {reason: "A token in a Secret isn't that of the provider.", spec: withIdentity(kubeconfig, google, fromSecret("ns", "s", "token"))},
-		"Environment": {reason: "One of its environment is.", spec: withIdentity(kubeconfig, google, fromEnv("TOKEN")), want: "spec.identity: the server in the kubeconfig"},
+		"Environment": {reason: "A token in an environment variable is that of the provider.", spec: withIdentity(kubeconfig, google, fromEnv("TOKEN")), want: "spec.identity: the server in the kubeconfig"},
 		"FixedConfig": {reason: "An administrator wrote this kubeconfig.", spec: withIdentity(fromEnv("KUBECONFIG_DATA"), google, fromEnv("TOKEN"))},
-		"Injected":    {reason: "The role of the pod is the provider's.", spec: withIdentity(kubeconfig, v1alpha1.IdentityTypeAWSWebIdentityCredentials, injected), want: "spec.identity: the server in the kubeconfig"},
+		"Injected":    {reason: "The role of the pod is that of the provider.", spec: withIdentity(kubeconfig, v1alpha1.IdentityTypeAWSWebIdentityCredentials, injected), want: "spec.identity: the server in the kubeconfig"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

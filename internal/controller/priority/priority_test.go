@@ -137,7 +137,7 @@ func TestIsEdit(t *testing.T) {
 		"Nothing":    {"Nothing has changed.", func(*v1alpha1.Manifest) {}, false},
 		"Generation": {"The spec of a Manifest is its Kyma's to change.", func(m *v1alpha1.Manifest) { m.Generation++ }, false},
 		"Created":    {"The managed reconciler notes what it does.", func(m *v1alpha1.Manifest) { meta.SetExternalCreatePending(m, time.Now()) }, false},
-		"Named":      {"It sets the external name.", func(m *v1alpha1.Manifest) { meta.SetExternalName(m, "x") }, false},
+		"Named":      {"The provider sets the external name.", func(m *v1alpha1.Manifest) { meta.SetExternalName(m, "x") }, false},
 		"Annotated": {"A user asks for something.", func(m *v1alpha1.Manifest) {
 			meta.AddAnnotations(m, map[string]string{v1alpha1.AnnotationTest: "x"})
 		}, true},

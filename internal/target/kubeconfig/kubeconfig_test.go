@@ -100,15 +100,15 @@ func TestParseRefuses(t *testing.T) {
 			data:   strings.Replace(base, "name: u1", "name: u2", 1), want: `kubeconfig has no user "u1", which context "main" refers to`,
 		},
 		"ContextWithoutUser": {
-			reason: "The same, and what to do.",
+			reason: "For a context without a user, the error says what to do.",
 			data:   strings.Replace(base, "user: u1}\n- name: other", "user: ''}\n- name: other", 1), want: `context "main" of the kubeconfig has no user; add a user, or set spec.identity`,
 		},
 		"NoServer":     {reason: "An empty server would mean localhost.", data: config("", token), want: `cluster "c1" of the kubeconfig: server is not set`},
-		"UnixServer":   {reason: "Only HTTP is spoken.", data: config("server: 'unix:///run/docker.sock'", token), want: "server must be an http or https URL with a host"},
+		"UnixServer":   {reason: "Only HTTP and HTTPS are supported.", data: config("server: 'unix:///run/docker.sock'", token), want: "server must be an http or https URL with a host"},
 		"NoScheme":     {reason: "A scheme is not guessed.", data: config("server: 'api.example.org:6443'", token), want: "server must be an http or https URL with a host"},
 		"LongServer":   {reason: "Addresses are in the keys of caches.", data: config("server: 'https://"+strings.Repeat("x", 2048)+"'", token), want: "server is longer than 2048 bytes"},
 		"NoHost":       {reason: "A path is not an address.", data: config("server: 'https:///x'", token), want: "server must be an http or https URL with a host"},
-		"UserInServer": {reason: "It would be shown in errors.", data: config("server: 'https://u:"+canary+"@h'", token), want: "server must not contain a user"},
+		"UserInServer": {reason: "A user in the URL of the server would be shown in errors.", data: config("server: 'https://u:"+canary+"@h'", token), want: "server must not contain a user"},
 		"QueryInServer": {
 			reason: "A query would be added to no request.",
 			data:   config("server: 'https://h?x=y'", token), want: "server must not contain a query",

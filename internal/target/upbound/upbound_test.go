@@ -28,13 +28,13 @@ func TestOrganizationOf(t *testing.T) {
 		err    string
 	}{
 		"Argument": {reason: "The third argument is the organization.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"organization", "token", "acme"}}, want: "acme"},
-		"Short":    {reason: "There is a short form.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"org", "token", "acme"}}, want: "acme"},
+		"Short":    {reason: "The command has a short form.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"org", "token", "acme"}}, want: "acme"},
 		"Variable": {reason: "The variable comes first.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"org", "token", "acme"}, Env: env}, want: "env"},
-		"Nothing":  {reason: "One of them is required.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"org", "token"}}, err: "has no organization"},
-		"NoExec":   {reason: "The kubeconfig is of another kind.", err: "must run 'up organization token'"},
-		"Command":  {reason: "It is another command.", exec: &clientcmdapi.ExecConfig{Command: "aws", Args: []string{"org", "token", "acme"}}, err: "must run 'up organization token'"},
-		"Action":   {reason: "It is another action.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"org", "list", "acme"}}, err: "must run 'up organization token'"},
-		"Noun":     {reason: "It is another noun.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"robot", "token", "acme"}}, err: "must run 'up organization token'"},
+		"Nothing":  {reason: "Either an argument or the variable must name the organization.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"org", "token"}}, err: "has no organization"},
+		"NoExec":   {reason: "A kubeconfig without a command is refused.", err: "must run 'up organization token'"},
+		"Command":  {reason: "Another program is refused.", exec: &clientcmdapi.ExecConfig{Command: "aws", Args: []string{"org", "token", "acme"}}, err: "must run 'up organization token'"},
+		"Action":   {reason: "Another subcommand of organization is refused.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"org", "list", "acme"}}, err: "must run 'up organization token'"},
+		"Noun":     {reason: "A subcommand of another kind of object is refused.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"robot", "token", "acme"}}, err: "must run 'up organization token'"},
 		"Few":      {reason: "Too few arguments are not the expected command.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"org"}}, err: "must run 'up organization token'"},
 	}
 	for name, tc := range cases {

@@ -180,13 +180,13 @@ func TestSharesSlow(t *testing.T) {
 		most time.Duration
 	}{
 		"Known":           {reason: "One tenant leaves most workers to others.", workers: 10, tenants: 1, clusters: 50, responses: slow, known: true, most: time.Second},
-		"New":             {reason: "This is also true for a tenant about whom nothing is known.", workers: 10, tenants: 1, clusters: 50, responses: slow, most: time.Second},
+		"New":             {reason: "A tenant about whom nothing is known leaves most workers to others.", workers: 10, tenants: 1, clusters: 50, responses: slow, most: time.Second},
 		"KnownOfMany":     {reason: "Many tenants with slow clusters use half of the workers.", workers: 10, tenants: 20, clusters: 20, responses: slow, known: true, most: time.Second},
-		"NewOfMany":       {reason: "A new tenant waits for none of them.", workers: 10, tenants: 20, clusters: 20, responses: slow, most: time.Second},
+		"NewOfMany":       {reason: "A new tenant does not wait for many tenants with slow clusters.", workers: 10, tenants: 20, clusters: 20, responses: slow, most: time.Second},
 		"Few":             {reason: "Two workers are enough to keep one for others.", workers: 2, tenants: 3, clusters: 5, responses: slow, known: true, most: time.Second},
 		"Otherwise":       {reason: "Passes can be slow although the cluster responds quickly.", workers: 10, tenants: 1, clusters: 50, responses: time.Millisecond, known: true, most: time.Second},
-		"OtherwiseOfMany": {reason: "This is also true for many tenants.", workers: 10, tenants: 20, clusters: 20, responses: time.Millisecond, known: true, most: time.Second},
-		"NewOtherwise":    {reason: "A new tenant does not wait for them either.", workers: 10, tenants: 20, clusters: 20, responses: time.Millisecond, most: time.Second},
+		"OtherwiseOfMany": {reason: "The passes of many tenants can be slow although their clusters respond quickly.", workers: 10, tenants: 20, clusters: 20, responses: time.Millisecond, known: true, most: time.Second},
+		"NewOtherwise":    {reason: "A new tenant does not wait for many tenants with slow passes.", workers: 10, tenants: 20, clusters: 20, responses: time.Millisecond, most: time.Second},
 	}
 	for n, tc := range cases {
 		t.Run(n, func(t *testing.T) {
