@@ -268,7 +268,7 @@ func TestDemand(t *testing.T) {
 	}{
 		"New":        {reason: "The Kyma has the module.", kyma: k, want: wanted},
 		"Installed":  {reason: "The Kyma still has the module.", kyma: k, live: installed(k, regular), want: wanted},
-		"Downgrade":  {reason: "Its channel has a lower version.", kyma: k, live: installed(k, fast), want: held},
+		"Downgrade":  {reason: "The channel of the module has a lower version.", kyma: k, live: installed(k, fast), want: held},
 		"NotWanted":  {reason: "The Kyma does not have the module.", kyma: newKyma(), live: installed(k, fast), want: unwanted},
 		"BeingGone":  {reason: "A module that is enabled again is wanted.", kyma: k, live: installed(k, regular, deleted), want: wanted},
 		"NoTemplate": {reason: "A module without a ModuleTemplate is wanted.", kyma: newKyma(v1alpha1.Module{Name: "b"}), want: wanted},

@@ -36,12 +36,12 @@ func TestGrants(t *testing.T) {
 		want    int
 	}{
 		"AtOnce":       {reason: "A grant saves requests."},
-		"LessThanHour": {reason: "It does for an hour.", after: 59 * time.Minute},
-		"AnHour":       {reason: "Rights may have been withdrawn.", after: time.Hour, want: 1},
-		"Unauthorized": {reason: "The account was disabled.", caller: "ann", refused: 401, want: 1},
-		"Forbidden":    {reason: "A right was withdrawn; there may be others.", caller: "ann", refused: 403, want: 1},
-		"NotFound":     {reason: "This says nothing about rights.", caller: "ann", refused: 404},
-		"OtherCaller":  {reason: "This is about another account.", caller: "bob", refused: 401},
+		"LessThanHour": {reason: "A grant saves requests for an hour.", after: 59 * time.Minute},
+		"AnHour":       {reason: "After an hour, the permission may have been withdrawn.", after: time.Hour, want: 1},
+		"Unauthorized": {reason: "The account of the caller was disabled.", caller: "ann", refused: 401, want: 1},
+		"Forbidden":    {reason: "If one permission was withdrawn, others may have been withdrawn, too.", caller: "ann", refused: 403, want: 1},
+		"NotFound":     {reason: "A missing repository says nothing about permissions.", caller: "ann", refused: 404},
+		"OtherCaller":  {reason: "The failure of another caller does not affect a grant.", caller: "bob", refused: 401},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -89,10 +89,10 @@ func TestReplaceDescriptorRefuses(t *testing.T) {
 		manifest, config []byte
 		want             string
 	}{
-		"Manifest": {"It is not a component.", []byte("{}"), c, "not a component"},
-		"Config":   {"It is not a config.", m, []byte("[]"), "config is not valid JSON"},
+		"Manifest": {"The manifest is not that of a component.", []byte("{}"), c, "not a component"},
+		"Config":   {"The config is not a JSON object.", m, []byte("[]"), "config is not valid JSON"},
 		"Layer":    {"The config names another layer.", m, []byte(`{"componentDescriptorLayer":{"digest":"sha256:1"}}`), "refers to layer"},
-		"Twice":    {"Two readers could see two things.", append([]byte(`{"config":{},`), m[1:]...), c, "not a JSON object"},
+		"Twice":    {"A duplicate field is refused, because two readers could interpret it differently.", append([]byte(`{"config":{},`), m[1:]...), c, "not a JSON object"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -48,16 +48,16 @@ func TestDecide(t *testing.T) {
 		token      string
 		want       Decision
 	}{
-		"NoPolicyNone":       {reason: "Nothing is asked for.", checkpoint: one, want: Decision{Action: Install}},
+		"NoPolicyNone":       {reason: "Without a policy, nothing is rolled back.", checkpoint: one, want: Decision{Action: Install}},
 		"NoPolicyWatching":   {reason: "A policy that is removed ends the wait.", was: status("two", false), checkpoint: one, want: Decision{Action: Install}},
-		"NoPolicyRolledBack": {reason: "It ends a rollback, too.", was: status("two", true), checkpoint: one, want: Decision{Action: Install}},
+		"NoPolicyRolledBack": {reason: "A policy that is removed ends a rollback.", was: status("two", true), checkpoint: one, want: Decision{Action: Install}},
 
 		"FirstNone":       {reason: "A first install has nothing to go back to.", policy: failed, want: Decision{Action: InstallAndKeep}},
 		"FirstWatching":   {reason: "Without a checkpoint nothing is watched.", policy: failed, was: status("two", false), want: Decision{Action: InstallAndKeep}},
 		"FirstRolledBack": {reason: "Without a checkpoint no rollback continues.", policy: failed, was: status("two", true), want: Decision{Action: InstallAndKeep}},
 
 		"ReadyNone":       {reason: "The revision that was Ready last is not watched.", policy: failed, checkpoint: two, want: Decision{Action: InstallAndKeep}},
-		"ReadyWatching":   {reason: "It became Ready.", policy: failed, checkpoint: two, was: status("two", false), want: Decision{Action: InstallAndKeep}},
+		"ReadyWatching":   {reason: "A revision that became Ready is no longer watched.", policy: failed, checkpoint: two, was: status("two", false), want: Decision{Action: InstallAndKeep}},
 		"ReadyRolledBack": {reason: "To want what was brought back ends the rollback.", policy: failed, checkpoint: two, was: status("three", true), want: Decision{Action: InstallAndKeep}},
 
 		"UpgradeNone":       {reason: "Anything else is an upgrade.", policy: failed, checkpoint: one, want: Decision{Action: InstallAndKeep, Status: fresh("two")}},
