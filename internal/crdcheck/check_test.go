@@ -128,7 +128,7 @@ func TestObject(t *testing.T) {
 			object: "{size: secret}", want: map[string][]string{"v1": {`spec.size: unsupported value: supported values: "small", "large"`}},
 		},
 		"Pattern": {
-			reason: "Patterns count.",
+			reason: "A value must match the pattern of the new version.",
 			was:    []string{version("v1", both, open)},
 			is:     []string{version("v1", both, "{type: object, properties: {size: {type: string, pattern: '^x'}}}")},
 			object: "{size: secret}", want: map[string][]string{"v1": {"spec.size: invalid value: spec.size in body should match '^x'"}},

@@ -69,10 +69,10 @@ func TestDecide(t *testing.T) {
 
 		"RetryWatching":    {reason: "A request begins the time again.", policy: failed, checkpoint: one, was: status("two", false), token: "t", want: Decision{Action: InstallAndKeep, Status: fresh("two-t")}},
 		"RetryRolledBack":  {reason: "A reconcile request starts another attempt.", policy: failed, checkpoint: one, was: status("two", true), token: "t", want: Decision{Action: InstallAndKeep, Status: fresh("two-t")}},
-		"Retried":          {reason: "Once.", policy: failed, checkpoint: one, was: status("two-t", true), token: "t", want: Decision{Action: BringBack, Status: status("two-t", true)}},
+		"Retried":          {reason: "A retry token is used only once.", policy: failed, checkpoint: one, was: status("two-t", true), token: "t", want: Decision{Action: BringBack, Status: status("two-t", true)}},
 		"RetryRemoved":     {reason: "An annotation that is removed asks for nothing.", policy: failed, checkpoint: one, was: status("two-t", true), want: Decision{Action: BringBack, Status: status("two-t", true)}},
 		"AtomicUpgrade":    {reason: "The status remembers the time that an install asks for.", policy: atomic, checkpoint: one, want: Decision{Action: InstallAndKeep, Status: fresh("atomic90-two")}},
-		"AtomicRetry":      {reason: "With the request.", policy: atomic, checkpoint: one, was: status("atomic90-two", true), token: "t", want: Decision{Action: InstallAndKeep, Status: fresh("atomic90-two-t")}},
+		"AtomicRetry":      {reason: "A reconcile request starts another attempt of an atomic upgrade.", policy: atomic, checkpoint: one, was: status("atomic90-two", true), token: "t", want: Decision{Action: InstallAndKeep, Status: fresh("atomic90-two-t")}},
 		"AtomicWatching":   {reason: "The time is not part of what is desired.", policy: atomic, checkpoint: one, was: status("atomic30-two", false), want: Decision{Action: InstallAndKeep, Status: status("atomic30-two", false)}},
 		"AtomicRolledBack": {reason: "A rollback that an install requests is performed, too.", policy: atomic, checkpoint: one, was: status("atomic90-two", true), want: Decision{Action: BringBack, Status: status("atomic90-two", true)}},
 		"AtomicReady":      {reason: "Ready is Ready.", policy: atomic, checkpoint: two, was: status("atomic90-two", false), want: Decision{Action: InstallAndKeep}},
