@@ -84,10 +84,10 @@ func TestAllowedValues(t *testing.T) {
 		"Dot":          {reason: "A name may contain a dot.", allowed: []string{`labels.example\.org/team`}, module: v1alpha1.Module{Values: valuesOf(`{"labels": {"example.org/team": "a"}}`)}},
 		"NotADot":      {reason: "An unescaped dot in an allowed path separates two names.", allowed: []string{`labels.example.org/team`}, module: v1alpha1.Module{Values: valuesOf(`{"labels": {"example.org/team": "a"}}`)}, want: `values.labels.example\.org/team is not allowed`},
 		"Install":      {reason: "Values of one chart are values.", allowed: []string{"a"}, module: v1alpha1.Module{Installs: []v1alpha1.ModuleInstall{{Name: "web", Values: valuesOf(`{"a": 1, "b": 1}`)}}}, want: `installs["web"].values.b is not allowed`},
-		"From":         {reason: "A reference with an allowed path.", allowed: []string{"password"}, module: v1alpha1.Module{ValuesFrom: from("password")}},
+		"From":         {reason: "A reference with an allowed path is allowed.", allowed: []string{"password"}, module: v1alpha1.Module{ValuesFrom: from("password")}},
 		"FromOther":    {reason: "A Secret with another target path is not allowed.", allowed: []string{"password"}, module: v1alpha1.Module{ValuesFrom: from("image")}, want: "valuesFrom is not allowed"},
 		"FromAny":      {reason: "A Secret without a target path is not allowed, because it may contain any values.", allowed: []string{"password"}, module: v1alpha1.Module{ValuesFrom: from("")}, want: "valuesFrom is not allowed"},
-		"FromCentral":  {reason: "Never in the control plane.", central: true, allowed: []string{"password"}, module: v1alpha1.Module{ValuesFrom: from("password")}, want: "valuesFrom is not allowed"},
+		"FromCentral":  {reason: "References are never allowed in the control plane.", central: true, allowed: []string{"password"}, module: v1alpha1.Module{ValuesFrom: from("password")}, want: "valuesFrom is not allowed"},
 		"Adopt":        {reason: "In its own cluster, a Kyma may adopt and roll back.", allowed: []string{}, module: v1alpha1.Module{Adoption: v1alpha1.AdoptionPolicyAdopt, Rollback: &v1alpha1.Rollback{}}},
 		"NotAnObject":  {reason: "Values that are not an object are refused.", allowed: []string{"a"}, module: v1alpha1.Module{Values: valuesOf(`[]`)}, want: "values must be an object"},
 	}

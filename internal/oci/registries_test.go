@@ -38,7 +38,7 @@ func TestRegistriesEndpoint(t *testing.T) {
 		path   string
 		want   want
 	}{
-		"AnyHost":       {reason: "Without a list, any host with TLS.", host: "any.example.org", want: want{host: "any.example.org"}},
+		"AnyHost":       {reason: "Without a list, any host with TLS is allowed.", host: "any.example.org", want: want{host: "any.example.org"}},
 		"AnyLoopback":   {reason: "Without a list, loopback may be plain.", host: "localhost:5000", want: want{host: "localhost:5000", scheme: schemeEither}},
 		"AnyLoopback4":  {reason: "Plain HTTP is allowed for an IPv4 loopback address.", host: "127.0.0.1:5000", want: want{host: "127.0.0.1:5000", scheme: schemeEither}},
 		"AnyLoopback6":  {reason: "Plain HTTP is allowed for an IPv6 loopback address.", host: "[::1]:5000", want: want{host: "[::1]:5000", scheme: schemeEither}},

@@ -55,8 +55,8 @@ func TestParsePrivateKey(t *testing.T) {
 		data   []byte
 		err    string
 	}{
-		"PKCS8":           {"What openssl genpkey and keygen write.", good, ""},
-		"PKCS1":           {"What openssl genrsa -traditional writes.", pemOf("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(k)), ""},
+		"PKCS8":           {"The output of openssl genpkey and of keygen is accepted.", good, ""},
+		"PKCS1":           {"The output of openssl genrsa -traditional is accepted.", pemOf("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(k)), ""},
 		"Blanks":          {"Files end with a line break.", slices.Concat([]byte("\n"), good, []byte("\r\n \n")), ""},
 		"Empty":           {"A file may be empty.", nil, "not in PEM format"},
 		"Garbage":         {"A file may be anything.", []byte("s3cret"), "not in PEM format"},

@@ -33,9 +33,9 @@ func TestLow(t *testing.T) {
 		reason string
 		add    func(q Queue, r reconcile.Request)
 	}{
-		"Add":         {"An item.", func(q Queue, r reconcile.Request) { q.Add(r) }},
-		"After":       {"An item that was due before.", func(q Queue, r reconcile.Request) { q.AddAfter(r, time.Nanosecond) }},
-		"RateLimited": {"An item that is tried again.", func(q Queue, r reconcile.Request) { q.AddRateLimited(r) }},
+		"Add":         {"The item is added.", func(q Queue, r reconcile.Request) { q.Add(r) }},
+		"After":       {"The item is added with a delay that is already over.", func(q Queue, r reconcile.Request) { q.AddAfter(r, time.Nanosecond) }},
+		"RateLimited": {"The item is added with a rate limit.", func(q Queue, r reconcile.Request) { q.AddRateLimited(r) }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

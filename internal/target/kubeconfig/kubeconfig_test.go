@@ -174,12 +174,12 @@ func TestParse(t *testing.T) {
 		want   want
 	}{
 		"Token": {
-			reason: "The usual kubeconfig of a service account. The client never limits the rate.",
+			reason: "The usual kubeconfig of a service account is accepted. The client never limits the rate.",
 			data:   config(server+", tls-server-name: kube, certificate-authority-data: "+cert, token),
 			want:   want{Host: "https://api.example.org:6443", Cluster: "c1", Token: canary, ServerName: "kube", HasCA: true, QPS: -1},
 		},
 		"ClientCertificate": {
-			reason: "The usual kubeconfig of an administrator.",
+			reason: "The usual kubeconfig of an administrator is accepted.",
 			data:   config(server+", insecure-skip-tls-verify: true", "client-certificate-data: "+cert+", client-key-data: "+key),
 			want:   want{Host: "https://api.example.org:6443", Cluster: "c1", Insecure: true, HasCert: true, QPS: -1},
 		},
