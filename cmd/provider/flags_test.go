@@ -113,7 +113,7 @@ func TestParseArguments(t *testing.T) {
 		"NoPoll":      {reason: "Polls cannot be disabled.", args: []string{"--poll=0s"}, err: "--poll must be greater than 0"},
 		"Pprof":       {reason: "Profiles are served on loopback.", args: []string{"--pprof-bind-address=[::1]:6060"}, check: func(f *flags) bool { return f.pprofAddress == "[::1]:6060" }},
 		"PprofOpen":   {reason: "Profiles must not be served to other machines.", args: []string{"--pprof-bind-address=:6060"}, err: "--pprof-bind-address must be a loopback address"},
-		"PprofAny":    {reason: "Nor by an address of all interfaces.", args: []string{"--pprof-bind-address=0.0.0.0:6060"}, err: "--pprof-bind-address must be a loopback address"},
+		"PprofAny":    {reason: "Profiles must not be served on all interfaces.", args: []string{"--pprof-bind-address=0.0.0.0:6060"}, err: "--pprof-bind-address must be a loopback address"},
 		"NoTimeout":   {reason: "A pass needs some time.", args: []string{"--timeout=-1s"}, err: "--timeout must be greater than 0"},
 		"NoRenderCPU": {reason: "A chart needs some time.", args: []string{"--render-cpu=0s"}, err: "--render-cpu must be greater than 0"},
 		"NoMemory":    {reason: "A chart needs some memory.", args: []string{"--render-memory=0"}, err: "--render-memory must be greater than 0"},

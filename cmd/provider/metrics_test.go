@@ -117,9 +117,9 @@ func TestMetrics(t *testing.T) {
 	}{
 		"Plain":        {reason: "By default, all clients that reach the endpoint get the metrics.", url: plain, want: http.StatusOK},
 		"NoToken":      {reason: "With the flag, a token is required.", url: secure, want: http.StatusUnauthorized},
-		"UnknownToken": {reason: "And one that the control plane knows; controller-runtime makes no difference to other failures.", url: secure, token: "unknown", want: http.StatusInternalServerError},
-		"OtherUser":    {reason: "Its user needs the permission.", url: secure, token: "other", want: http.StatusForbidden},
-		"Allowed":      {reason: "With it, the user gets the metrics.", url: secure, token: "prometheus", want: http.StatusOK},
+		"UnknownToken": {reason: "With the flag, the control plane must know the token; controller-runtime reports an unknown one like other failures.", url: secure, token: "unknown", want: http.StatusInternalServerError},
+		"OtherUser":    {reason: "With the flag, the user of the token needs the permission.", url: secure, token: "other", want: http.StatusForbidden},
+		"Allowed":      {reason: "With the flag, a user with the permission gets the metrics.", url: secure, token: "prometheus", want: http.StatusOK},
 		"NoTLS":        {reason: "The token is never sent in the clear.", url: strings.Replace(secure, "https", "http", 1), token: "prometheus", want: http.StatusBadRequest},
 	}
 	for name, tc := range cases {

@@ -32,17 +32,17 @@ func TestBudgetOf(t *testing.T) {
 		want   want
 	}{
 		"NoLimit":      {reason: "Without a limit, the defaults are those of the documentation.", args: args{automatic, automatic, 0}, want: want{renderBudget{4, 512 * mib}, true}},
-		"Large":        {reason: "A large container changes nothing.", args: args{automatic, automatic, 64 * gib}, want: want{renderBudget{4, 512 * mib}, true}},
-		"4GiB":         {reason: "First, each takes less.", args: args{automatic, automatic, 4 * gib}, want: want{renderBudget{4, 384 * mib}, true}},
-		"2GiB":         {reason: "Then there are fewer.", args: args{automatic, automatic, 2 * gib}, want: want{renderBudget{3, 256 * mib}, true}},
-		"1GiB":         {reason: "This is the container of our manifests.", args: args{automatic, automatic, gib}, want: want{renderBudget{2, 192 * mib}, true}},
-		"512MiB":       {reason: "There are at least two, so that a tenant cannot occupy all.", args: args{automatic, automatic, 512 * mib}, want: want{renderBudget{2, 96 * mib}, true}},
-		"128MiB":       {reason: "With less memory, few charts could be rendered.", args: args{automatic, automatic, 128 * mib}, want: want{renderBudget{2, 64 * mib}, false}},
+		"Large":        {reason: "A large memory limit does not raise the defaults.", args: args{automatic, automatic, 64 * gib}, want: want{renderBudget{4, 512 * mib}, true}},
+		"4GiB":         {reason: "With less memory, each process first gets a lower limit.", args: args{automatic, automatic, 4 * gib}, want: want{renderBudget{4, 384 * mib}, true}},
+		"2GiB":         {reason: "With even less memory, there are fewer processes.", args: args{automatic, automatic, 2 * gib}, want: want{renderBudget{3, 256 * mib}, true}},
+		"1GiB":         {reason: "With the memory limit of our Deployment, there are two processes.", args: args{automatic, automatic, gib}, want: want{renderBudget{2, 192 * mib}, true}},
+		"512MiB":       {reason: "There are at least two processes, so that a tenant cannot occupy all.", args: args{automatic, automatic, 512 * mib}, want: want{renderBudget{2, 96 * mib}, true}},
+		"128MiB":       {reason: "A process has at least 64 MiB, because few charts could be rendered with less.", args: args{automatic, automatic, 128 * mib}, want: want{renderBudget{2, 64 * mib}, false}},
 		"Processes":    {reason: "Memory is derived from the number of processes.", args: args{8, automatic, 4 * gib}, want: want{renderBudget{8, 192 * mib}, true}},
 		"Memory":       {reason: "The number of processes is derived from their memory.", args: args{automatic, gib, 6 * gib}, want: want{renderBudget{2, gib}, true}},
-		"MemoryAlone":  {reason: "It stays a choice without a limit.", args: args{automatic, gib, 0}, want: want{renderBudget{4, gib}, true}},
-		"Both":         {reason: "What is set is kept, and fits.", args: args{2, gib, 6 * gib}, want: want{renderBudget{2, gib}, true}},
-		"TooMany":      {reason: "What is set is kept, although it does not fit.", args: args{4, 512 * mib, gib}, want: want{renderBudget{4, 512 * mib}, false}},
+		"MemoryAlone":  {reason: "The memory of a process can be set without a memory limit.", args: args{automatic, gib, 0}, want: want{renderBudget{4, gib}, true}},
+		"Both":         {reason: "Values that are set and fit are kept.", args: args{2, gib, 6 * gib}, want: want{renderBudget{2, gib}, true}},
+		"TooMany":      {reason: "Values that are set are kept, although they do not fit.", args: args{4, 512 * mib, gib}, want: want{renderBudget{4, 512 * mib}, false}},
 		"TooMuch":      {reason: "One process can be too much.", args: args{1, 2 * gib, gib}, want: want{renderBudget{1, 2 * gib}, false}},
 		"NoProcess":    {reason: "Without processes, there is nothing to bound.", args: args{0, automatic, gib}, want: want{renderBudget{0, 384 * mib}, true}},
 		"HugeProduct":  {reason: "A product that does not fit into 64 bits does not fit into the container.", args: args{1 << 30, 1 << 40, gib}, want: want{renderBudget{1 << 30, 1 << 40}, false}},
@@ -70,8 +70,8 @@ func TestDivision(t *testing.T) {
 		// most is the highest sum, in percent of the limit.
 		most int64
 	}{
-		"512MiB":     {reason: "This is the smallest container in which everything fits.", processes: automatic, memory: automatic, limit: 512 * mib, most: 90},
-		"1GiB":       {reason: "This is the container of our manifests.", processes: automatic, memory: automatic, limit: gib, most: 90},
+		"512MiB":     {reason: "512 MiB is the smallest memory limit that everything fits.", processes: automatic, memory: automatic, limit: 512 * mib, most: 90},
+		"1GiB":       {reason: "Everything fits the memory limit of our Deployment.", processes: automatic, memory: automatic, limit: gib, most: 90},
 		"2GiB":       {reason: "Caches have their full size in a larger one only.", processes: automatic, memory: automatic, limit: 2 * gib, most: 90},
 		"64GiB":      {reason: "Renderings take a small part of a large one.", processes: automatic, memory: automatic, limit: 64 * gib, most: 90},
 		"InProcess":  {reason: "Without processes, the rest is larger.", processes: 0, memory: automatic, limit: gib, most: 90},
@@ -109,10 +109,10 @@ func TestContainerMemory(t *testing.T) {
 		provider memlimit.Provider
 		want     int64
 	}{
-		"Limited":   {reason: "The limit of the container.", provider: memlimit.Limit(1 << 30), want: 1 << 30},
-		"Unlimited": {reason: "No limit is 0.", provider: func() (uint64, error) { return 0, memlimit.ErrNoLimit }},
-		"Unknown":   {reason: "So is a limit that cannot be read.", provider: func() (uint64, error) { return 0, errors.New("boom") }},
-		"Huge":      {reason: "So is one that no machine reaches.", provider: memlimit.Limit(1 << 63)},
+		"Limited":   {reason: "The memory is the limit of the container.", provider: memlimit.Limit(1 << 30), want: 1 << 30},
+		"Unlimited": {reason: "The memory is 0 if there is no limit.", provider: func() (uint64, error) { return 0, memlimit.ErrNoLimit }},
+		"Unknown":   {reason: "The memory is 0 if the limit cannot be read.", provider: func() (uint64, error) { return 0, errors.New("boom") }},
+		"Huge":      {reason: "The memory is 0 if no machine reaches the limit.", provider: memlimit.Limit(1 << 63)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

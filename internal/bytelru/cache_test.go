@@ -100,10 +100,10 @@ func TestSizeOf(t *testing.T) {
 		reason string
 		make   func() any
 	}{
-		"Bytes":    {reason: "Data of Secrets.", make: func() any { return map[string][]byte{"a": make([]byte, 1<<20)} }},
-		"Values":   {reason: "Values of charts.", make: func() any { return values(2000) }},
-		"Small":    {reason: "Many small maps.", make: func() any { return manyMaps(10_000) }},
-		"Template": {reason: "Parsed templates, behind unexported fields.", make: func() any { return parsed(2000) }},
+		"Bytes":    {reason: "The data of Secrets counts.", make: func() any { return map[string][]byte{"a": make([]byte, 1<<20)} }},
+		"Values":   {reason: "The values of charts count.", make: func() any { return values(2000) }},
+		"Small":    {reason: "Many small maps count.", make: func() any { return manyMaps(10_000) }},
+		"Template": {reason: "Parsed templates count, although they are in unexported fields.", make: func() any { return parsed(2000) }},
 		"Cycle": {reason: "What refers to itself counts once.", make: func() any {
 			n := &node{text: strings.Repeat("x", 1<<20)}
 			n.next = n

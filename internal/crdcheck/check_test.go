@@ -116,7 +116,7 @@ func TestObject(t *testing.T) {
 			object: "{size: a}", want: map[string][]string{"v1": {"spec.mode: required value"}},
 		},
 		"Defaulted": {
-			reason: "One that gets a value by default is there.",
+			reason: "A field that becomes required and has a default is not missing.",
 			was:    []string{version("v1", both, open)},
 			is:     []string{version("v1", both, "{type: object, required: [mode], properties: {size: {type: string}, mode: {type: string, default: x}}}")},
 			object: "{size: a}", want: map[string][]string{"v1": nil},
@@ -128,7 +128,7 @@ func TestObject(t *testing.T) {
 			object: "{size: secret}", want: map[string][]string{"v1": {`spec.size: unsupported value: supported values: "small", "large"`}},
 		},
 		"Pattern": {
-			reason: "Patterns count.",
+			reason: "A value must match the pattern of the new version.",
 			was:    []string{version("v1", both, open)},
 			is:     []string{version("v1", both, "{type: object, properties: {size: {type: string, pattern: '^x'}}}")},
 			object: "{size: secret}", want: map[string][]string{"v1": {"spec.size: invalid value: spec.size in body should match '^x'"}},
@@ -180,7 +180,7 @@ func TestObject(t *testing.T) {
 			want:   map[string][]string{},
 		},
 		"Many": {
-			reason: "Not all problems of an object are told.",
+			reason: "The result contains only some problems of an object.",
 			was:    []string{version("v1", both, open)},
 			is:     []string{version("v1", both, "{type: object, required: [a, b, c, d], properties: {a: {type: string}}}")},
 			object: "{}", want: map[string][]string{"v1": {"spec.a: required value", "spec.b: required value", "spec.c: required value", "…"}},

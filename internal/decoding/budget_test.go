@@ -75,11 +75,11 @@ func TestRead(t *testing.T) {
 		want   error
 	}{
 		"Small":     {reason: "A small response is read.", source: source(1000)},
-		"Empty":     {reason: "So is an empty one.", source: source(0)},
-		"Large":     {reason: "And one of the maximum size.", source: source(8 * mib)},
-		"TooLarge":  {reason: "More is not read.", source: source(8*mib + 1), want: ErrTooLarge},
-		"Values":    {reason: "Nor what becomes too large.", source: Source{Reader: strings.NewReader(strings.Repeat("{}", mib)), Most: 8 * mib}, want: ErrTooLarge},
-		"Announced": {reason: "What is announced as too large is not read at all.", source: Source{Reader: broken{}, Expected: 8*mib + 1, Most: 8 * mib}, want: ErrTooLarge},
+		"Empty":     {reason: "An empty response is read.", source: source(0)},
+		"Large":     {reason: "A response of the maximum size is read.", source: source(8 * mib)},
+		"TooLarge":  {reason: "A response above the maximum size is not read.", source: source(8*mib + 1), want: ErrTooLarge},
+		"Values":    {reason: "A response that becomes too large when it is decoded is not read.", source: Source{Reader: strings.NewReader(strings.Repeat("{}", mib)), Most: 8 * mib}, want: ErrTooLarge},
+		"Announced": {reason: "A response whose announced size is too large is not read at all.", source: Source{Reader: broken{}, Expected: 8*mib + 1, Most: 8 * mib}, want: ErrTooLarge},
 		"Broken":    {reason: "The error of the connection is returned.", source: Source{Reader: io.MultiReader(strings.NewReader("x"), broken{}), Most: mib}, want: io.ErrUnexpectedEOF},
 	}
 	for name, tc := range cases {
@@ -233,12 +233,12 @@ func TestSmallResponses(t *testing.T) {
 		want   want
 	}{
 		"Few":    {reason: "A few small responses do not count.", args: args{responses: 5, held: true}, want: want{Read: 5}},
-		"Many":   {reason: "Many of them count.", args: args{responses: 6, held: true}, want: want{Read: 6, Counted: true}},
-		"Own":    {reason: "Responses that are released one by one do not.", args: args{responses: 100, held: true, own: true}, want: want{Read: 100}},
-		"Free":   {reason: "Neither do those without a holder.", args: args{responses: 100}, want: want{Read: 100}},
-		"All":    {reason: "They can take the whole budget.", args: args{responses: 59, held: true}, want: want{Read: 59, Counted: true}},
-		"Excess": {reason: "But not more.", args: args{responses: 1000, held: true}, want: want{Read: 65, Counted: true, Err: ErrBusy}},
-		"Others": {reason: "What others have is not available.", args: args{responses: 1000, held: true, taken: 9 * mib}, want: want{Read: 17, Counted: true, Err: ErrBusy}},
+		"Many":   {reason: "Many small responses count together.", args: args{responses: 6, held: true}, want: want{Read: 6, Counted: true}},
+		"Own":    {reason: "Small responses that are released one by one do not count.", args: args{responses: 100, held: true, own: true}, want: want{Read: 100}},
+		"Free":   {reason: "Small responses without a holder do not count.", args: args{responses: 100}, want: want{Read: 100}},
+		"All":    {reason: "The small responses of a holder can take the whole budget.", args: args{responses: 59, held: true}, want: want{Read: 59, Counted: true}},
+		"Excess": {reason: "The small responses of a holder cannot take more than the budget.", args: args{responses: 1000, held: true}, want: want{Read: 65, Counted: true, Err: ErrBusy}},
+		"Others": {reason: "Memory that other responses have is not available.", args: args{responses: 1000, held: true, taken: 9 * mib}, want: want{Read: 17, Counted: true, Err: ErrBusy}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -20,8 +20,8 @@ func TestExceeded(t *testing.T) {
 		want   string
 	}{
 		"Within": {reason: "What the limits allow is allowed.", args: args{10, 200, slow}},
-		"Memory": {reason: "More memory is not.", args: args{10, 201, 0}, want: "an input of 10 bytes allocates 201 bytes; want at most 200"},
-		"Time":   {reason: "Nor more time.", args: args{10, 0, slow + time.Second}, want: "an input of 10 bytes takes 21s; want at most 20s"},
+		"Memory": {reason: "More memory than the limit is a failure.", args: args{10, 201, 0}, want: "an input of 10 bytes allocates 201 bytes; want at most 200"},
+		"Time":   {reason: "More time than the limit is a failure.", args: args{10, 0, slow + time.Second}, want: "an input of 10 bytes takes 21s; want at most 20s"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -55,7 +55,7 @@ func TestNameOf(t *testing.T) {
 			want: "other",
 		},
 		"Status": {
-			reason: "Otherwise, the name that was resolved before is used.",
+			reason: "Without a descriptor or a component, the name that was resolved before is used.",
 			template: func(*testing.T) *v1alpha1.ModuleTemplate {
 				return &v1alpha1.ModuleTemplate{Status: v1alpha1.ModuleTemplateStatus{ModuleName: "before"}}
 			},

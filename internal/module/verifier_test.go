@@ -79,7 +79,7 @@ func TestVerify(t *testing.T) {
 		failed bool   // The error occurs while fetching.
 	}{
 		"Inline":    {reason: "A signature by a key covers the source.", p: inline(good, install("chart", chart)), keys: []ocm.Key{other, key}},
-		"Reference": {reason: "It covers what is referenced too.", p: inline(root, install("low-chart", chart)), keys: []ocm.Key{key}},
+		"Reference": {reason: "A signature covers referenced components, too.", p: inline(root, install("low-chart", chart)), keys: []ocm.Key{key}},
 		"Component": {
 			reason: "A component is fetched by digest.",
 			p: v1alpha1.ManifestParameters{
@@ -160,10 +160,10 @@ func TestVerifyRemembered(t *testing.T) {
 			before:  func() { p.push(t, describe(t, "example.org/module/lower", "2.0.0", nil)) },
 			content: chart, keys: []ocm.Key{key}, asks: true,
 		},
-		{reason: "It may be put right.", before: func() { p.push(t, lower, chart) }, content: chart, keys: []ocm.Key{key}, ok: true, asks: true},
-		{reason: "Then nothing is asked again, also while the registry is down.", before: func() { p.down = true }, content: chart, keys: []ocm.Key{key}, ok: true},
-		{reason: "Another source is another question.", before: func() { p.down = false }, content: []byte("x"), keys: []ocm.Key{key}, asks: true},
-		{reason: "Another key is another question.", content: chart, keys: []ocm.Key{other}, asks: true},
+		{reason: "A component that was corrected is verified again.", before: func() { p.push(t, lower, chart) }, content: chart, keys: []ocm.Key{key}, ok: true, asks: true},
+		{reason: "A success is cached, so that it requires no request while the registry is down.", before: func() { p.down = true }, content: chart, keys: []ocm.Key{key}, ok: true},
+		{reason: "The result for another source is not cached.", before: func() { p.down = false }, content: []byte("x"), keys: []ocm.Key{key}, asks: true},
+		{reason: "The result for another key is not cached.", content: chart, keys: []ocm.Key{other}, asks: true},
 	}
 	for _, s := range steps {
 		if s.before != nil {

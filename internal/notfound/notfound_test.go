@@ -35,16 +35,16 @@ func TestAnswers(t *testing.T) {
 		"Group":     {reason: "An API server names the group too.", body: status + `"details":{"name":"web","group":"x.io","kind":"configmaps"},"code":404}`, is: true, object: true},
 		"Kind":      {reason: "Some aggregated API servers name the kind.", body: status + `"details":{"name":"web","kind":"ConfigMap"},"code":404}`, is: true, object: true},
 		"NoKind":    {reason: "The name is enough.", body: status + `"details":{"name":"web"},"code":404}`, is: true, object: true},
-		"Namespace": {reason: "It is the namespace that does not exist.", body: status + `"details":{"name":"apps","kind":"namespaces"},"code":404}`, is: true},
+		"Namespace": {reason: "The API server names the namespace that does not exist.", body: status + `"details":{"name":"apps","kind":"namespaces"},"code":404}`, is: true},
 		"Cluster":   {reason: "A gateway knows no such cluster.", body: status + `"details":{"name":"web","kind":"clusters"},"code":404}`, is: true},
-		"NoName":    {reason: "Nothing is named.", body: status + `"details":{"kind":"configmaps"},"code":404}`},
-		"NoDetails": {reason: "Nothing is named.", body: status + `"code":404}`},
+		"NoName":    {reason: "The response names no object.", body: status + `"details":{"kind":"configmaps"},"code":404}`},
+		"NoDetails": {reason: "The response has no details.", body: status + `"code":404}`},
 		"OtherCode": {reason: "A Status that contradicts itself.", body: status + `"details":{"name":"web","kind":"configmaps"},"code":500}`},
 		"Path":      {reason: "An API server does not know the path; so says any server made with Go.", contentType: "text/plain; charset=utf-8", body: "404 page not found\n"},
 		"Backend":   {reason: "An ingress has no backend.", contentType: "text/plain", body: "default backend - 404 " + canary},
 		"HTML":      {reason: "A proxy has a page.", contentType: "text/html", body: "<html>" + canary + "</html>"},
 		"Gateway":   {reason: "A gateway has JSON of its own.", body: `{"type":"error","status":"404","code":"NotFound","message":"canary"}`},
-		"Empty":     {reason: "Nothing is said."},
+		"Empty":     {reason: "The response has no content."},
 		"Broken":    {reason: "A Status that was cut off.", body: status},
 	}
 	for name, tc := range cases {
@@ -134,11 +134,11 @@ func TestServed(t *testing.T) {
 			reason: "The documents contradict each other.", gvk: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, paths: map[string]string{"/apis": groups},
 			err: "the cluster lists API version apps/v1, but returns 404 Not Found for it",
 		},
-		"Page":       {reason: "No one there is an API server.", gvk: widget, err: "the 404 Not Found response is not from a Kubernetes API server"},
-		"PageOfCore": {reason: "No one there is an API server.", gvk: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, err: "the 404 Not Found response is not from a Kubernetes API server"},
+		"Page":       {reason: "A page is not a response of an API server.", gvk: widget, err: "the 404 Not Found response is not from a Kubernetes API server"},
+		"PageOfCore": {reason: "A page is not a response of an API server for the core group.", gvk: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, err: "the 404 Not Found response is not from a Kubernetes API server"},
 		"Empty":      {reason: "No API server has no group at all.", gvk: widget, paths: map[string]string{"/apis": `{"kind":"APIGroupList","groups":[]}`}, err: "not a list of API groups"},
-		"OtherJSON":  {reason: "It is not a list of groups.", gvk: widget, paths: map[string]string{"/apis": `{"groups":[]}`}, err: "not a list of API groups"},
-		"OtherList":  {reason: "It is the list of another version.", gvk: widget, paths: map[string]string{"/apis/example.org/v1": `{"kind":"APIResourceList","groupVersion":"v1","resources":[]}`}, err: "not a list of API resources"},
+		"OtherJSON":  {reason: "The response is not a list of groups.", gvk: widget, paths: map[string]string{"/apis": `{"groups":[]}`}, err: "not a list of API groups"},
+		"OtherList":  {reason: "The response is the list of another version.", gvk: widget, paths: map[string]string{"/apis/example.org/v1": `{"kind":"APIResourceList","groupVersion":"v1","resources":[]}`}, err: "not a list of API resources"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

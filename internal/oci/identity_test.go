@@ -50,9 +50,9 @@ func TestIdentity(t *testing.T) {
 		want   string
 		err    string
 	}{
-		"Good":     {reason: "It has the credentials of the host.", i: fakeIdentity{}, want: "content"},
-		"None":     {reason: "Why is said, and nothing of the docker configuration.", i: fakeIdentity{err: errors.New("no role")}, err: "no role"},
-		"GaveUp":   {reason: "The caller gave up.", i: fakeIdentity{err: context.Canceled}, err: `the request to host "` + u.Host + `" was canceled: context canceled`},
+		"Good":     {reason: "The request has the credentials of the identity for the host.", i: fakeIdentity{}, want: "content"},
+		"None":     {reason: "The error has the reason, and does not mention the Docker configuration.", i: fakeIdentity{err: errors.New("no role")}, err: "no role"},
+		"GaveUp":   {reason: "The caller canceled the request.", i: fakeIdentity{err: context.Canceled}, err: `the request to host "` + u.Host + `" was canceled: context canceled`},
 		"Password": {reason: "Without an identity it is refused.", err: `host "` + u.Host + `" requires valid credentials (401 Unauthorized): check pullSecretRef for the host in spec.registries of the ProviderConfig`},
 	}
 	for name, tc := range cases {

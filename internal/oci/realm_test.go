@@ -11,11 +11,11 @@ import (
 
 func TestTokenHostsOf(t *testing.T) {
 	cases := map[string]struct{ reason, registry, want string }{
-		"DockerHub": {reason: "Its names are one registry.", registry: "docker.io", want: "auth.docker.io"},
-		"GitLab":    {reason: "It has its tokens at its main host.", registry: "registry.gitlab.com", want: "gitlab.com"},
-		"Google":    {reason: "A region may have them at the main host.", registry: "eu.gcr.io", want: "gcr.io"},
-		"Alibaba":   {reason: "Each region has its own.", registry: "registry.cn-hangzhou.aliyuncs.com", want: "dockerauth.cn-hangzhou.aliyuncs.com"},
-		"GitHub":    {reason: "It has its tokens at its own host.", registry: "ghcr.io"},
+		"DockerHub": {reason: "All names of Docker Hub have one token service.", registry: "docker.io", want: "auth.docker.io"},
+		"GitLab":    {reason: "GitLab has its token service at its main host.", registry: "registry.gitlab.com", want: "gitlab.com"},
+		"Google":    {reason: "A region of Google may have its token service at the main host.", registry: "eu.gcr.io", want: "gcr.io"},
+		"Alibaba":   {reason: "Each region of Alibaba Cloud has its own token service.", registry: "registry.cn-hangzhou.aliyuncs.com", want: "dockerauth.cn-hangzhou.aliyuncs.com"},
+		"GitHub":    {reason: "GitHub has its token service at the host of the registry.", registry: "ghcr.io"},
 		"Suffix":    {reason: "A similar name isn't the registry.", registry: "registry.gitlab.com.example.org"},
 		"Prefix":    {reason: "A similar name isn't the registry.", registry: "my-registry.gitlab.com"},
 		"Port":      {reason: "Another port is another server.", registry: "registry.gitlab.com:5000"},

@@ -38,7 +38,7 @@ func TestRegistriesEndpoint(t *testing.T) {
 		path   string
 		want   want
 	}{
-		"AnyHost":       {reason: "Without a list, any host with TLS.", host: "any.example.org", want: want{host: "any.example.org"}},
+		"AnyHost":       {reason: "Without a list, any host with TLS is allowed.", host: "any.example.org", want: want{host: "any.example.org"}},
 		"AnyLoopback":   {reason: "Without a list, loopback may be plain.", host: "localhost:5000", want: want{host: "localhost:5000", scheme: schemeEither}},
 		"AnyLoopback4":  {reason: "Plain HTTP is allowed for an IPv4 loopback address.", host: "127.0.0.1:5000", want: want{host: "127.0.0.1:5000", scheme: schemeEither}},
 		"AnyLoopback6":  {reason: "Plain HTTP is allowed for an IPv6 loopback address.", host: "[::1]:5000", want: want{host: "[::1]:5000", scheme: schemeEither}},
@@ -52,13 +52,13 @@ func TestRegistriesEndpoint(t *testing.T) {
 		"OtherPort":     {reason: "The port belongs to the host.", regs: listed, host: "plain.example.org", want: want{err: `"plain.example.org" is not allowed`}},
 		"NotListed":     {reason: "A list is complete.", regs: listed, host: "evil.example.org", want: want{err: `"evil.example.org" is not allowed`}},
 		"Open":          {reason: "* is for all that is not listed.", regs: open, host: "reg.example.org", path: "team/x", want: want{host: "reg.example.org", user: "team"}},
-		"OpenHub":       {reason: "For Docker Hub, too.", regs: open, host: "docker.io", path: "x", want: want{host: "index.docker.io", user: "hub"}},
+		"OpenHub":       {reason: "* is for Docker Hub, too.", regs: open, host: "docker.io", path: "x", want: want{host: "index.docker.io", user: "hub"}},
 		"OpenListed":    {reason: "A listed host takes precedence, regardless of its position.", regs: open, host: "mine.example.org", want: want{host: "mine.example.org", user: "me"}},
 		"OpenLoopback":  {reason: "With *, loopback may be plain.", regs: open, host: "127.0.0.1:5000", want: want{host: "127.0.0.1:5000", scheme: schemeEither}},
-		"OpenLocal":     {reason: "Even where it is listed.", regs: open, host: "localhost:5000", want: want{host: "localhost:5000", scheme: schemeEither, user: "me"}},
+		"OpenLocal":     {reason: "With *, loopback may be plain, even if it is listed.", regs: open, host: "localhost:5000", want: want{host: "localhost:5000", scheme: schemeEither, user: "me"}},
 		"OpenPlain":     {reason: "With plainHTTP, TLS is never used.", regs: Registries{{Host: "*", PlainHTTP: true}}, host: "localhost:5000", want: want{host: "localhost:5000", scheme: schemePlain}},
 		"Identity":      {reason: "An identity comes before what else is there.", regs: Registries{{Host: "h", Username: "x", Identity: fakeIdentity{}}}, host: "h", want: want{host: "h", user: "user of h"}},
-		"PlainIdentity": {reason: "Its credentials need TLS.", regs: Registries{{Host: "h", PlainHTTP: true, Identity: fakeIdentity{}}}, host: "h", want: want{err: "in plain text: use TLS"}},
+		"PlainIdentity": {reason: "The credentials of an identity require TLS.", regs: Registries{{Host: "h", PlainHTTP: true, Identity: fakeIdentity{}}}, host: "h", want: want{err: "in plain text: use TLS"}},
 		"Broken":        {reason: "A broken pull secret is named.", regs: listed, host: "broken.example.org", want: want{err: `pull secret of registry host "broken.example.org"`}},
 	}
 	for name, tc := range cases {

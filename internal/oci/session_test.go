@@ -83,7 +83,7 @@ func TestSessionErrors(t *testing.T) {
 		}},
 		"503":   {reason: "Status 503 is transient.", code: 503, transient: true, want: "503 Service Unavailable", answer: func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) }},
 		"Cut":   {reason: "An interrupted connection is transient.", transient: true, want: "was interrupted", answer: func(http.ResponseWriter) { panic(http.ErrAbortHandler) }},
-		"Odd":   {reason: "An unexpected status is an error.", code: 302, want: "302 Found", answer: func(w http.ResponseWriter) { w.WriteHeader(http.StatusFound) }},
+		"Odd":   {reason: "A status that the call does not expect is an error.", code: 302, want: "302 Found", answer: func(w http.ResponseWriter) { w.WriteHeader(http.StatusFound) }},
 		"Else":  {reason: "Redirects to internal addresses are not followed.", want: "internal address", answer: elsewhere("https://169.254.169.254/")},
 		"Zone":  {reason: "Redirects to a link-local address with a zone are not followed.", want: "internal address", answer: elsewhere("https://[fe80::1%25eth0]/")},
 		"Local": {reason: "Redirects to localhost are not followed.", want: "internal address", answer: elsewhere("https://LOCALHOST.:2375/")},
@@ -179,9 +179,9 @@ func TestSessionTLS(t *testing.T) {
 		err    string
 	}{
 		"Unknown":  {reason: "Certificates are verified.", err: "unknown authority: use --ca-file"},
-		"CA":       {reason: "Others can be trusted.", all: oci.Registry{CABundle: s.CA()}},
+		"CA":       {reason: "The configuration can add a trusted certificate authority.", all: oci.Registry{CABundle: s.CA()}},
 		"Insecure": {reason: "The configuration can disable the verification of certificates.", all: oci.Registry{SkipTLSVerify: true}},
-		"Plain":    {reason: "Plain HTTP is plain.", all: oci.Registry{PlainHTTP: true}, err: "requires TLS: omit --plain-http"},
+		"Plain":    {reason: "With plain HTTP, the error says that the registry requires TLS.", all: oci.Registry{PlainHTTP: true}, err: "requires TLS: omit --plain-http"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -210,14 +210,14 @@ func TestSessionAmbient(t *testing.T) {
 		regs    oci.Registries
 		err     string
 	}{
-		"Config":  {reason: "The docker configuration is used.", config: `{"auths":{"HOST":{"username":"ann","password":"s3cr3t"}}}`, regs: oci.Registries{{Host: "*", Ambient: true}}},
-		"Helper":  {reason: "The credential helpers of the docker configuration are used.", config: `{"credsStore":"ours"}`, helper: `echo '{"Username":"ann","Secret":"s3cr3t"}'`, regs: oci.Registries{{Host: "*", Ambient: true}}},
-		"Not":     {reason: "The docker configuration is used only for registries that allow it.", config: `{"auths":{"HOST":{"username":"ann","password":"s3cr3t"}}}`, regs: oci.Registries{{Host: "*"}}, err: "401"},
+		"Config":  {reason: "The credentials in the Docker configuration are used.", config: `{"auths":{"HOST":{"username":"ann","password":"s3cr3t"}}}`, regs: oci.Registries{{Host: "*", Ambient: true}}},
+		"Helper":  {reason: "The credential helpers of the Docker configuration are used.", config: `{"credsStore":"ours"}`, helper: `echo '{"Username":"ann","Secret":"s3cr3t"}'`, regs: oci.Registries{{Host: "*", Ambient: true}}},
+		"Not":     {reason: "The Docker configuration is not used for registries that do not allow it.", config: `{"auths":{"HOST":{"username":"ann","password":"s3cr3t"}}}`, regs: oci.Registries{{Host: "*"}}, err: "401"},
 		"Given":   {reason: "Explicit credentials take precedence.", config: `{"credsStore":"absent"}`, regs: oci.Registries{{Host: "*", Ambient: true, Username: user, Password: password}}},
 		"Missing": {reason: "The error names a missing helper.", config: `{"credsStore":"absent"}`, regs: oci.Registries{{Host: "*", Ambient: true}}, err: "cannot run credential helper docker-credential-absent"},
 		"Failing": {reason: "The output of a helper is not shown.", config: `{"credsStore":"ours"}`, helper: "echo s3cr3t; exit 1", regs: oci.Registries{{Host: "*", Ambient: true}}, err: "the credential helper in the Docker configuration failed"},
-		"Broken":  {reason: "A broken configuration is an error.", config: `{`, regs: oci.Registries{{Host: "*", Ambient: true}}, err: "cannot read the Docker configuration"},
-		"Slow":    {reason: "A helper may wait for someone.", config: `{"credsStore":"ours"}`, helper: `while [ -e "$DOCKER_CONFIG" ]; do sleep 0.1; done`, timeout: 100 * time.Millisecond, regs: oci.Registries{{Host: "*", Ambient: true}}, err: "context deadline exceeded"},
+		"Broken":  {reason: "A malformed Docker configuration is an error.", config: `{`, regs: oci.Registries{{Host: "*", Ambient: true}}, err: "cannot read the Docker configuration"},
+		"Slow":    {reason: "A helper that waits for input does not outlast the context.", config: `{"credsStore":"ours"}`, helper: `while [ -e "$DOCKER_CONFIG" ]; do sleep 0.1; done`, timeout: 100 * time.Millisecond, regs: oci.Registries{{Host: "*", Ambient: true}}, err: "context deadline exceeded"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -253,14 +253,14 @@ func TestSessionElsewhere(t *testing.T) {
 		path   string
 	}{
 		"Redirect": {
-			reason: "A redirect.", path: "blobs/x",
+			reason: "A registry can redirect a request to another server.", path: "blobs/x",
 			answer: func(w http.ResponseWriter, r *http.Request, other string) {
 				http.Redirect(w, r, other+"/x", http.StatusTemporaryRedirect)
 			},
 		},
-		"Location": {reason: "What it says to call next.", path: "OTHER/upload?state=x"},
-		"Slashes":  {reason: "The same without a scheme.", path: "//OTHERHOST/upload"},
-		"User":     {reason: "A host that looks like ours.", path: "http://HOST@OTHERHOST/upload"},
+		"Location": {reason: "A registry can name a URL on another server for the next call.", path: "OTHER/upload?state=x"},
+		"Slashes":  {reason: "The URL for the next call can have a host without a scheme.", path: "//OTHERHOST/upload"},
+		"User":     {reason: "The URL for the next call can have the host of the registry as its user name.", path: "http://HOST@OTHERHOST/upload"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

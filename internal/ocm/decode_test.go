@@ -31,7 +31,7 @@ func TestDecodeErrors(t *testing.T) {
 		"YAML":           {reason: "A descriptor can be YAML.", data: "meta: {schemaVersion: v2}\ncomponent: {name: example.org/a, version: v1, provider: us}\n"},
 		"Flow":           {reason: "YAML may look like JSON.", data: "{meta: {schemaVersion: v2}, component: {name: example.org/a, version: v1, provider: us}}"},
 		"Tabs":           {reason: "JSON may be indented by tabs, which YAML refuses.", data: "{\n\t" + with("")[1:]},
-		"None":           {reason: "A resource without content.", data: withResource("", "")},
+		"None":           {reason: "A resource may have no content.", data: withResource("", "")},
 		"Unknown":        {reason: "Unknown fields are kept, unknown access types read.", data: withResource("None", `x/v9","y":{"z":1},"a":"b`)},
 		"SameName":       {reason: "Another version is another resource.", data: with(`,"resources":[{"name":"ab","version":"1","type":"t","relation":"local","access":{"type":"None"}},{"name":"ab","version":"2","type":"t","relation":"local","access":{"type":"None"}}]`)},
 		"Empty":          {reason: "Nothing is not a descriptor.", data: "", err: "content is empty"},
@@ -188,11 +188,11 @@ func TestAccess(t *testing.T) {
 		want   Access
 	}{
 		"LocalOCIBlob": {reason: "component-spec writes this access type.", access: `"type":"localOciBlob","digest":"d","localReference":"x"`, want: Access{Type: AccessLocalOCIBlob, Digest: "d"}},
-		"LocalBlob":    {reason: "OCM, with a version.", access: `"type":"localBlob/v1","localReference":"d","mediaType":"m","digest":"x"`, want: Access{Type: AccessLocalBlob, Digest: "d", MediaType: "m"}},
+		"LocalBlob":    {reason: "OCM writes this access type with a version.", access: `"type":"localBlob/v1","localReference":"d","mediaType":"m","digest":"x"`, want: Access{Type: AccessLocalBlob, Digest: "d", MediaType: "m"}},
 		"OCIBlob":      {reason: "A blob can be in another repository.", access: `"type":"ociBlob","ref":"r","digest":"d","mediaType":"m"`, want: Access{Type: AccessOCIBlob, Reference: "r", Digest: "d", MediaType: "m"}},
 		"OCIRegistry":  {reason: "An image is specified by its reference.", access: `"type":"ociRegistry","imageReference":"r"`, want: Access{Type: AccessOCIRegistry, Reference: "r"}},
 		"OCIImage":     {reason: "An image as OCM names it today.", access: `"type":"OCIImage/v1","imageReference":"r"`, want: Access{Type: AccessOCIArtifact, Reference: "r"}},
-		"Relative":     {reason: "Relative to the repository.", access: `"type":"relativeOciReference","reference":"r"`, want: Access{Type: AccessRelativeOCI, Reference: "r"}},
+		"Relative":     {reason: "A reference can be relative to the repository.", access: `"type":"relativeOciReference","reference":"r"`, want: Access{Type: AccessRelativeOCI, Reference: "r"}},
 		"Helm":         {reason: "A chart can be in a chart repository.", access: `"type":"helmChartRepository","helmChartRepoUrl":"u","helmChartName":"n","helmChartVersion":"v"`, want: Access{Type: AccessHelmChart, ChartURL: "u", ChartName: "n", ChartVersion: "v"}},
 		"None":         {reason: "A resource can have no content.", access: `"type":"None"`, want: Access{Type: AccessNone}},
 		"Unknown":      {reason: "An unknown access type is kept for the error.", access: `"type":"s3","bucketName":"b","digest":"x"`, want: Access{Type: "s3"}},

@@ -22,10 +22,10 @@ func TestRepository(t *testing.T) {
 		"Scheme":      {reason: "A scheme means nothing.", location: Location{BaseURL: "https://example.org/a/", Mapping: URLPath}, component: "a.io/b", repo: "example.org/a/component-descriptors", name: "a.io/b"},
 		"SHA256":      {reason: "The result equals the test vector of component-spec.", location: Location{BaseURL: "docker.io/kyma", Mapping: SHA256Digest}, component: "kyma-project.io/module/sample", repo: "docker.io/kyma", name: "af6166e5af542685c4d616edd6953fbe50949796e87e4dbf23245e9dbf769e30"},
 		"SHA256Short": {reason: "The result equals the shortened test vector of component-spec.", location: Location{BaseURL: "example.org", SubPath: "a", Mapping: SHA256Digest}, component: "somecomp", repo: "example.org/a", name: "e9332cb3"},
-		"Unknown":     {reason: "There are two mappings.", location: Location{BaseURL: "example.org", Mapping: "other"}, component: "a.io/b", err: `unknown componentNameMapping "other"`},
+		"Unknown":     {reason: "The mapping must be one of two.", location: Location{BaseURL: "example.org", Mapping: "other"}, component: "a.io/b", err: `unknown componentNameMapping "other"`},
 		"NoHost":      {reason: "A location is a host.", location: Location{}, component: "a.io/b", err: `baseUrl "" has no host`},
 		"Slash":       {reason: "Credentials are also rejected if they contain a slash.", location: Location{BaseURL: "https://ann:s3/cr3t@example.org"}, component: "a.io/b", err: "baseUrl contains credentials"},
-		"Credentials": {reason: "They are not shown.", location: Location{BaseURL: "https://ann:s3cr3t@example.org"}, component: "a.io/b", err: "baseUrl contains credentials"},
+		"Credentials": {reason: "The error does not show credentials in the base URL.", location: Location{BaseURL: "https://ann:s3cr3t@example.org"}, component: "a.io/b", err: "baseUrl contains credentials"},
 		"Climbing":    {reason: "No path leads up.", location: Location{BaseURL: "example.org", SubPath: "../b"}, component: "a.io/b", err: `malformed path "../b"`},
 		"BadName":     {reason: "The loose pattern of names allows more than a path.", location: Location{BaseURL: "example.org"}, component: "a.io/../b", err: "is not a valid repository path"},
 	}

@@ -66,31 +66,31 @@ func TestVerifyChanges(t *testing.T) {
 		"Spelling":           {reason: "The name of the hash is signed as spelt.", change: func(t tree) { digestIn(res(t, 0))["hashAlgorithm"] = "SHA-256" }, err: changed},
 		"Access":             {reason: "The digest in the access must match, because it selects the installed blob.", change: func(t tree) { accessIn(res(t, 0))["digest"] = digestOfBlob(nil) }, err: `resource "root": access refers to blob "sha256:`},
 		"AccessType":         {reason: "The digest in the access of OCM must match, too.", change: func(t tree) { res(t, 0)["access"] = tree{"type": "localBlob", "localReference": digestOfBlob(nil)} }, err: `resource "root": access refers to blob "sha256:`},
-		"AccessNone":         {reason: "A signed resource cannot be excluded later.", change: func(t tree) { res(t, 0)["access"] = tree{"type": "None"} }, err: "must not have a digest"},
+		"AccessNone":         {reason: "A signed resource cannot be excluded by the access type None.", change: func(t tree) { res(t, 0)["access"] = tree{"type": "None"} }, err: "must not have a digest"},
 		"AccessNoneBare":     {reason: "A signed resource cannot be excluded by removing its digest.", change: func(t tree) { res(t, 0)["access"] = tree{"type": "None"}; delete(res(t, 0), "digest") }, err: changed},
 		"Exclude":            {reason: "A signed resource cannot be excluded with a special digest.", change: func(t tree) { res(t, 0)["digest"] = excluded() }, err: changed},
 		"NoDigest":           {reason: "A digest cannot be removed.", change: func(t tree) { delete(res(t, 0), "digest") }, err: `resource "root" has no digest`},
-		"Added":              {reason: "Nothing can be added.", change: func(t tree) { comp(t)["resources"] = append(comp(t)["resources"].([]any), resource("more", nil)) }, err: changed},
-		"Removed":            {reason: "Nothing can be removed.", change: func(t tree) { comp(t)["resources"] = comp(t)["resources"].([]any)[1:] }, err: changed},
+		"Added":              {reason: "A resource cannot be added.", change: func(t tree) { comp(t)["resources"] = append(comp(t)["resources"].([]any), resource("more", nil)) }, err: changed},
+		"Removed":            {reason: "A resource cannot be removed.", change: func(t tree) { comp(t)["resources"] = comp(t)["resources"].([]any)[1:] }, err: changed},
 		"Reference":          {reason: "References are signed.", change: func(t tree) { ref(t)["name"] = "other" }, err: changed},
 		"ReferenceDigest":    {reason: "The digests of references are signed.", change: func(t tree) { digestIn(ref(t))["value"] = strings.Repeat("0", 64) }, err: changed},
 		"ReferenceNoDigest":  {reason: "A child without digest is not signed.", change: func(t tree) { delete(ref(t), "digest") }, err: `reference "child" has no digest`},
-		"Unsigned":           {reason: "Without a signature nothing is trusted.", change: func(t tree) { delete(t, "signatures") }, err: "the component has no signature named kyma-project.io/module-signature"},
+		"Unsigned":           {reason: "A component without a signature is rejected.", change: func(t tree) { delete(t, "signatures") }, err: "the component has no signature named kyma-project.io/module-signature"},
 		"OtherName":          {reason: "The name of the signature is pinned.", change: func(t tree) { sig(t)["name"] = "other" }, err: "the component has no signature named kyma-project.io/module-signature"},
 		"Duplicate":          {reason: "A duplicate name of a signature is ambiguous.", change: func(t tree) { t["signatures"] = []any{sig(t), sig(t)} }, err: "the component has two signatures named \"kyma-project.io/module-signature\""},
 		"HashValue":          {reason: "The hash is computed, and not read from the signature.", change: func(t tree) { digestIn(sig(t))["value"] = strings.Repeat("0", 64) }, err: changed},
-		"HashName":           {reason: "OCM writes the name of the hash in this form.", change: func(t tree) { digestIn(sig(t))["hashAlgorithm"] = "SHA-256" }},
+		"HashName":           {reason: "The name of the hash may have the form that OCM writes.", change: func(t tree) { digestIn(sig(t))["hashAlgorithm"] = "SHA-256" }},
 		"HashUnknown":        {reason: "Weak hashes are refused.", change: func(t tree) { digestIn(sig(t))["hashAlgorithm"] = "sha1" }, err: `unknown hash algorithm "sha1"`},
 		"HashOther":          {reason: "Another hash algorithm results in another value.", change: func(t tree) { digestIn(sig(t))["hashAlgorithm"] = "sha512" }, err: changed},
 		"Normalisation2":     {reason: "An unsupported normalisation algorithm is rejected.", change: func(t tree) { digestIn(sig(t))["normalisationAlgorithm"] = "jsonNormalisation/v2" }, err: "normalisation jsonNormalisation/v2 is not supported: sign with jsonNormalisation/v1"},
 		"NormalisationOther": {reason: "An unknown normalisation algorithm is rejected.", change: func(t tree) { digestIn(sig(t))["normalisationAlgorithm"] = "x" }, err: `unknown normalisation algorithm "x"`},
 		"Algorithm":          {reason: "Only one signature algorithm is supported.", change: func(t tree) { sigValue(t)["algorithm"] = "RSASSA-PSS" }, err: `unknown signature algorithm "RSASSA-PSS"`},
 		"MediaType":          {reason: "Only two encodings are supported.", change: func(t tree) { sigValue(t)["mediaType"] = "x" }, err: `unknown media type "x"`},
-		"NotHex":             {reason: "PEM is not hex.", change: func(t tree) { sigValue(t)["mediaType"] = "application/vnd.ocm.signature.rsa" }, err: "the value of the signature is not hexadecimal"},
-		"NotPEM":             {reason: "Hex is not PEM.", change: func(t tree) { sigValue(t)["value"] = "00" }, err: "the value contains no PEM block of type SIGNATURE"},
-		"TwoBlocks":          {reason: "Which one would count?", change: func(t tree) { v := sigValue(t); v["value"] = v["value"].(string) + v["value"].(string) }, err: "more than one PEM block"},
-		"PEMHeader":          {reason: "The header must not contradict.", change: func(t tree) { v := sigValue(t); v["value"] = strings.Replace(v["value"].(string), "PKCS1", "X", 1) }, err: "the PEM block has algorithm"},
-		"Empty":              {reason: "No bytes are not signature.", change: func(t tree) { v := sigValue(t); v["value"], v["mediaType"] = "", "application/vnd.ocm.signature.rsa" }, err: "does not match this component and the public key"},
+		"NotHex":             {reason: "A PEM block is not a hexadecimal signature.", change: func(t tree) { sigValue(t)["mediaType"] = "application/vnd.ocm.signature.rsa" }, err: "the value of the signature is not hexadecimal"},
+		"NotPEM":             {reason: "Hexadecimal digits are not a PEM block.", change: func(t tree) { sigValue(t)["value"] = "00" }, err: "the value contains no PEM block of type SIGNATURE"},
+		"TwoBlocks":          {reason: "A signature with two PEM blocks is ambiguous.", change: func(t tree) { v := sigValue(t); v["value"] = v["value"].(string) + v["value"].(string) }, err: "more than one PEM block"},
+		"PEMHeader":          {reason: "The algorithm in the header of the PEM block must be that of the signature.", change: func(t tree) { v := sigValue(t); v["value"] = strings.Replace(v["value"].(string), "PKCS1", "X", 1) }, err: "the PEM block has algorithm"},
+		"Empty":              {reason: "An empty value is not a signature.", change: func(t tree) { v := sigValue(t); v["value"], v["mediaType"] = "", "application/vnd.ocm.signature.rsa" }, err: "does not match this component and the public key"},
 	}
 	all := family(t)
 	for name, tc := range cases {
@@ -178,16 +178,16 @@ func TestVerifyCovers(t *testing.T) {
 		not        string
 		err        string
 	}{
-		"All":        {reason: "Digests lead from one to the next.", components: all, covers: "root child leaf artifact", not: "other"},
+		"All":        {reason: "The digests of references lead from the root to all other components.", components: all, covers: "root child leaf artifact", not: "other"},
 		"Order":      {reason: "Only the root must be first.", components: []*Descriptor{all[0], all[2], all[1]}, covers: "root child leaf"},
-		"Repeated":   {reason: "The same twice does not matter.", components: append(all[:3:3], all[1]), covers: "root child leaf"},
+		"Repeated":   {reason: "A component may be listed twice if both descriptors are equal.", components: append(all[:3:3], all[1]), covers: "root child leaf"},
 		"Loose":      {reason: "A component without a reference to it is not covered.", components: append(all[:3:3], loose), covers: "root", not: "loose"},
 		"Excluded":   {reason: "A reference may be left out of a signature, with all behind it.", components: []*Descriptor{open, all[1], all[2]}, covers: "root", not: "child leaf"},
-		"Missing":    {reason: "A component that cannot be verified is rejected.", components: all[:2], err: `reference "leaf" of component kyma-project.io/module/child:1.0.0: component kyma-project.io/module/leaf:1.0.0 is missing`},
-		"Evil":       {reason: "A change deep down is found.", components: []*Descriptor{all[0], all[1], evil}, err: `reference "leaf" of component kyma-project.io/module/child:1.0.0: the component was changed`},
+		"Missing":    {reason: "A referenced component must not be missing.", components: all[:2], err: `reference "leaf" of component kyma-project.io/module/child:1.0.0: component kyma-project.io/module/leaf:1.0.0 is missing`},
+		"Evil":       {reason: "A changed component without references of its own is rejected.", components: []*Descriptor{all[0], all[1], evil}, err: `reference "leaf" of component kyma-project.io/module/child:1.0.0: the component was changed`},
 		"EvilChild":  {reason: "A changed component in the middle is rejected.", components: []*Descriptor{all[0], added, all[2]}, err: `reference "child" of component kyma-project.io/module/root:1.0.0: the component was changed`},
-		"TwoOfAName": {reason: "Which one would count?", components: append(all[:3:3], evil), err: "two different descriptors for component kyma-project.io/module/leaf:1.0.0"},
-		"ChildFirst": {reason: "The signature is that of the root.", components: []*Descriptor{all[1], all[0], all[2]}, err: "component kyma-project.io/module/child:1.0.0: the component has no signature named kyma-project.io/module-signature"},
+		"TwoOfAName": {reason: "Two different descriptors of one component are ambiguous.", components: append(all[:3:3], evil), err: "two different descriptors for component kyma-project.io/module/leaf:1.0.0"},
+		"ChildFirst": {reason: "The first component must have the signature.", components: []*Descriptor{all[1], all[0], all[2]}, err: "component kyma-project.io/module/child:1.0.0: the component has no signature named kyma-project.io/module-signature"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -252,19 +252,19 @@ func TestVerifyForeign(t *testing.T) {
 	}{
 		"Hex":       {reason: "component-spec uses this name for hexadecimal signatures.", hash: crypto.SHA256, name: "sha256"},
 		"OCM":       {reason: "OCM uses this name for SHA-256.", hash: crypto.SHA256, name: "SHA-256"},
-		"OCM512":    {reason: "OCM with SHA-512, its default once.", hash: crypto.SHA512, name: "SHA-512"},
+		"OCM512":    {reason: "Former versions of OCM use SHA-512 by default.", hash: crypto.SHA512, name: "SHA-512"},
 		"SHA512":    {reason: "The other spelling of SHA-512 is accepted.", hash: crypto.SHA512, name: "sha512"},
-		"Mixed":     {reason: "The name of the hash must be the right one.", hash: crypto.SHA512, name: "SHA-256", err: "the component was changed"},
-		"LocalBlob": {reason: "OCM's name for a local blob.", change: func(t tree) { res(t, 0)["access"] = tree{"type": "localBlob", "localReference": "sha256:" + hex64} }, hash: crypto.SHA256, name: "sha256"},
+		"Mixed":     {reason: "The name of the hash must be that of the hash that was signed.", hash: crypto.SHA512, name: "SHA-256", err: "the component was changed"},
+		"LocalBlob": {reason: "OCM has a different access type for local blobs.", change: func(t tree) { res(t, 0)["access"] = tree{"type": "localBlob", "localReference": "sha256:" + hex64} }, hash: crypto.SHA256, name: "sha256"},
 		"LocalArtifact": {reason: "An artifact in a blob has a digest of its own.", change: func(t tree) {
 			res(t, 0)["access"] = tree{"type": "localBlob", "localReference": digestOfBlob(nil)}
 			digest("SHA-256", NormalisationArtifact, hex64)(t)
 		}, hash: crypto.SHA256, name: "sha256"},
-		"ResourceHash": {reason: "A signed digest must be one that we know.", change: digest("md5", NormalisationBlob, hex64), hash: crypto.SHA256, name: "sha256", err: `resource "root": unknown hash algorithm "md5"`},
-		"ResourceForm": {reason: "With a normalisation that we know.", change: digest("sha256", "x", hex64), hash: crypto.SHA256, name: "sha256", err: `resource "root": unknown normalisation algorithm "x"`},
-		"HalfExcluded": {reason: "Half of the mark is none.", change: digest("NO-DIGEST", NormalisationBlob, "NO-DIGEST"), hash: crypto.SHA256, name: "sha256", err: `unknown hash algorithm "NO-DIGEST"`},
+		"ResourceHash": {reason: "The hash algorithm of a resource must be a known one.", change: digest("md5", NormalisationBlob, hex64), hash: crypto.SHA256, name: "sha256", err: `resource "root": unknown hash algorithm "md5"`},
+		"ResourceForm": {reason: "The normalisation algorithm of a resource must be a known one.", change: digest("sha256", "x", hex64), hash: crypto.SHA256, name: "sha256", err: `resource "root": unknown normalisation algorithm "x"`},
+		"HalfExcluded": {reason: "The mark of an excluded resource must be complete.", change: digest("NO-DIGEST", NormalisationBlob, "NO-DIGEST"), hash: crypto.SHA256, name: "sha256", err: `unknown hash algorithm "NO-DIGEST"`},
 		"UpperCase":    {reason: "Digests of registries are in lower case.", change: digest("sha256", NormalisationBlob, strings.ToUpper(hex64)), hash: crypto.SHA256, name: "sha256", err: "must be a SHA-256 in lowercase hexadecimal digits"},
-		"ShortValue":   {reason: "A digest has a length.", change: digest("sha256", NormalisationBlob, "00"), hash: crypto.SHA256, name: "sha256", err: `malformed digest "00"`},
+		"ShortValue":   {reason: "A digest must have the length of its hash.", change: digest("sha256", NormalisationBlob, "00"), hash: crypto.SHA256, name: "sha256", err: `malformed digest "00"`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -301,12 +301,12 @@ func TestSignedBy(t *testing.T) {
 		found  bool
 		err    string
 	}{
-		"Good":     {"It is the same key.", ok, signedBy, true, ""},
-		"Unsigned": {"There is none.", d, signedBy, false, ""},
-		"Name":     {"Names count.", ok, "else", false, ""},
-		"Twice":    {"Which one would count?", twice, signedBy, true, "2 signatures"},
-		"Stale":    {"It is for something else.", stale, signedBy, true, "was changed after"},
-		"Theirs":   {"It is another key.", signed(t, d, signedBy, theirs()), signedBy, true, "does not match this component and the public key"},
+		"Good":     {"The component is signed with this key.", ok, signedBy, true, ""},
+		"Unsigned": {"The component has no signature.", d, signedBy, false, ""},
+		"Name":     {"The component has no signature of this name.", ok, "else", false, ""},
+		"Twice":    {"Two signatures of one name are ambiguous.", twice, signedBy, true, "2 signatures"},
+		"Stale":    {"The component was changed after it was signed.", stale, signedBy, true, "was changed after"},
+		"Theirs":   {"The component is signed with another key.", signed(t, d, signedBy, theirs()), signedBy, true, "does not match this component and the public key"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

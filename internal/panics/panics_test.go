@@ -23,9 +23,9 @@ func TestDo(t *testing.T) {
 	}{
 		"Fine":    {reason: "A function that returns nothing has no error.", f: func() error { return nil }},
 		"Error":   {reason: "An error stays as it is.", f: func() error { return errPlain }, want: "plain"},
-		"Runtime": {reason: "The text of the Go runtime is shown.", f: func() error { return []error{}[len("a")] }, want: "cannot process object x because of a bug (runtime error: index out of range [1] with length 0); report the bug with the stack trace from the log"},
-		"Reflect": {reason: "So is that of reflect.", f: func() error { reflect.ValueOf(1).Elem(); return nil }, want: "cannot process object x because of a bug (reflect: call of reflect.Value.Elem on int Value); report the bug with the stack trace from the log"},
-		"Text":    {reason: "Another text can be secret.", f: func() error { panic("s3cret") }, want: "cannot process object x because of a bug (a panic of type string); report the bug with the stack trace from the log"},
+		"Runtime": {reason: "The error contains the text of a panic of the Go runtime.", f: func() error { return []error{}[len("a")] }, want: "cannot process object x because of a bug (runtime error: index out of range [1] with length 0); report the bug with the stack trace from the log"},
+		"Reflect": {reason: "The error contains the text of a panic of the package reflect.", f: func() error { reflect.ValueOf(1).Elem(); return nil }, want: "cannot process object x because of a bug (reflect: call of reflect.Value.Elem on int Value); report the bug with the stack trace from the log"},
+		"Text":    {reason: "The error does not contain another text, because it can be secret.", f: func() error { panic("s3cret") }, want: "cannot process object x because of a bug (a panic of type string); report the bug with the stack trace from the log"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -125,7 +125,7 @@ func TestEngineLikeHelm(t *testing.T) {
 			files:  app.with(tree{"templates/a.yaml": `{{ "a b" | title | replace " " "-" | sha256sum | trunc 8 | quote }}{{ semver "1.2.3" }}{{ regexReplaceAll "a" "bab" "c" }}{{ derivePassword 1 "long" "p" "u" "s" }}`}),
 		},
 		"Required": {"An empty string is missing.", app.with(tree{"templates/a.yaml": `{{ required "x" "" }}`}), nil, true},
-		"NotThere": {"Neither has a function for the environment.", app.with(tree{"templates/a.yaml": `{{ expandenv "$HOME" }}`}), nil, true},
+		"NotThere": {"Neither Helm nor this package has a function for the environment.", app.with(tree{"templates/a.yaml": `{{ expandenv "$HOME" }}`}), nil, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -225,9 +225,9 @@ func TestPureRendering(t *testing.T) {
 		want   bool
 	}{
 		"Constant": {"No such function is called.", "{{ if false }}{{ now }}{{ end }}", true},
-		"Now":      {"The clock was read.", "{{ $x := now }}", false},
-		"TPL":      {"Also in text that is not in the chart.", `{{ $x := tpl (printf "{{ %s }}" "uuidv4") . }}`, false},
-		"Lookup":   {"The cluster was asked.", `{{ $x := lookup "v1" "Secret" "" "" }}`, false},
+		"Now":      {"A chart that reads the clock is not constant.", "{{ $x := now }}", false},
+		"TPL":      {"A chart is not constant if text that is not in the chart calls such a function.", `{{ $x := tpl (printf "{{ %s }}" "uuidv4") . }}`, false},
+		"Lookup":   {"A chart that reads the cluster is not constant.", `{{ $x := lookup "v1" "Secret" "" "" }}`, false},
 		"Variadic": {"Functions keep their arguments.", `{{ $x := date "2006" now }}{{ if ne (len $x) 4 }}{{ fail "date" }}{{ end }}`, false},
 	}
 	for name, tc := range cases {

@@ -219,7 +219,7 @@ func TestNeeds(t *testing.T) {
 	}{
 		"Plain":       {reason: "Words are not fields.", text: `APIVersions: KubeVersion {{ .Values.xAPIVersions }}{{ .Values.KubeVersions }}{{ "x" }} Capabilities`},
 		"NoTemplate":  {reason: "Text without an action is not a template.", values: "x: .Capabilities.APIVersions"},
-		"Root":        {reason: "Of the root variable.", text: `{{ if $.Capabilities.APIVersions.Has "v1" }}{{ end }}`, want: want{APIVersions: true}},
+		"Root":        {reason: "A field of the root variable is found.", text: `{{ if $.Capabilities.APIVersions.Has "v1" }}{{ end }}`, want: want{APIVersions: true}},
 		"Chain":       {reason: "A field at the end of a chain is found.", text: `{{ if has "v1" (.Capabilities).APIVersions }}{{ end }}`, want: want{APIVersions: true, KubeVersion: true}},
 		"Index":       {reason: "A field name as an argument is found.", text: "{{ (index . `Capabilities`).x }}{{ index $y \"APIVersions\" }}", want: want{APIVersions: true, KubeVersion: true}},
 		"KubeVersion": {reason: "A use of the version is found.", text: `{{ semverCompare ">1" .Capabilities.KubeVersion.Version }}`, want: want{KubeVersion: true}},

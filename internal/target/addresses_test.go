@@ -43,12 +43,12 @@ func TestAddresses(t *testing.T) {
 		want     string
 	}{
 		"Loopback":         {reason: "A tenant doesn't reach the programs of the node.", host: "example.com", want: "refusing to connect to a loopback address; if this is intended, start the provider with --allow-target-cidr"},
-		"LoopbackAllowed":  {reason: "Unless a flag allows it.", host: "example.com", allow: true},
-		"LoopbackPlatform": {reason: "An administrator does.", host: "example.com", platform: true},
+		"LoopbackAllowed":  {reason: "A tenant reaches the programs of the node if a flag allows it.", host: "example.com", allow: true},
+		"LoopbackPlatform": {reason: "An administrator reaches the programs of the node.", host: "example.com", platform: true},
 		"Service":          {reason: "A tenant doesn't reach the Services of the control plane.", host: "10.96.0.1", want: "an address in the Service range of the control plane"},
 		"Metadata":         {reason: "No one reaches the metadata service of a cloud.", host: "metadata.example.test", platform: true, allow: true, want: "refusing to connect to the address of a metadata service"},
-		"Metadata6":        {reason: "Neither over IPv6.", host: "metadata6.example.net", platform: true, allow: true, want: "refusing to connect to the address of a metadata service"},
-		"NAT64":            {reason: "Nor by way of a gateway.", host: "[64:ff9b::a9fe:a9fe]", platform: true, allow: true, want: "refusing to connect to the address of a metadata service"},
+		"Metadata6":        {reason: "No one reaches the metadata service of a cloud over IPv6.", host: "metadata6.example.net", platform: true, allow: true, want: "refusing to connect to the address of a metadata service"},
+		"NAT64":            {reason: "No one reaches the metadata service of a cloud through a NAT64 gateway.", host: "[64:ff9b::a9fe:a9fe]", platform: true, allow: true, want: "refusing to connect to the address of a metadata service"},
 		"Proxy":            {reason: "The proxy of a kubeconfig is a host that the tenant names.", host: "api.example.org", proxy: "http://127.0.0.1:" + port, want: "refusing to connect to a loopback address"},
 	}
 	for name, tc := range cases {

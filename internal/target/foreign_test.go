@@ -25,9 +25,9 @@ func TestForeignText(t *testing.T) {
 		want        string
 	}{
 		"Forbidden":   {reason: "client-go shows the whole text of a 403.", code: 403, contentType: "text/html", body: page, want: "the response is not from a Kubernetes API server"},
-		"NoType":      {reason: "It takes an unknown type for text.", code: 403, body: page, want: "the response is not from a Kubernetes API server"},
-		"Error":       {reason: "It quotes the text of other errors.", code: 500, contentType: "text/plain", body: page, want: "an error on the server"},
-		"Unsupported": {reason: "And that of this one.", code: 415, contentType: "text/plain", body: page, want: "the response is not from a Kubernetes API server"},
+		"NoType":      {reason: "client-go treats an unknown content type as text.", code: 403, body: page, want: "the response is not from a Kubernetes API server"},
+		"Error":       {reason: "client-go quotes the text of other errors.", code: 500, contentType: "text/plain", body: page, want: "an error on the server"},
+		"Unsupported": {reason: "client-go quotes the text of a 415.", code: 415, contentType: "text/plain", body: page, want: "the response is not from a Kubernetes API server"},
 		"JSON":        {reason: "Other JSON isn't shown.", code: 403, contentType: "application/json", body: `{"message":"canary"}`, want: "unknown"},
 		"Status":      {reason: "An API server says what is missing.", code: 403, contentType: "application/json", body: status, want: "no permission"},
 	}

@@ -83,13 +83,13 @@ func TestPoolMisplaced(t *testing.T) {
 	}{
 		{reason: "Nothing is known before the first response.", do: func() { p.Misplaced("ns/a", true) }, want: "Connecting 1", reports: 1},
 		{reason: "The cluster answers.", do: func() { must[string](t)(c.Version(t.Context())) }, want: "WrongCluster 1", reports: 2},
-		{reason: "It is still another one.", do: func() { p.Misplaced("ns/a", true) }, want: "WrongCluster 1"},
-		{reason: "The other consumer belongs there.", do: func() { p.Misplaced("ns/b", false) }, want: "WrongCluster 1"},
-		{reason: "It is the right one again.", do: func() { p.Misplaced("ns/a", false) }, want: "Connected 1", reports: 1},
-		{reason: "It is another one for both.", do: func() { p.Misplaced("ns/a", true); p.Misplaced("ns/b", true) }, want: "WrongCluster 1", reports: 2},
-		{reason: "One of them leaves.", do: func() { p.Forget("ns/a") }, want: "WrongCluster 1"},
+		{reason: "The cluster of the first consumer is still a different one.", do: func() { p.Misplaced("ns/a", true) }, want: "WrongCluster 1"},
+		{reason: "The other consumer belongs to this cluster.", do: func() { p.Misplaced("ns/b", false) }, want: "WrongCluster 1"},
+		{reason: "The cluster of the first consumer is the right one again.", do: func() { p.Misplaced("ns/a", false) }, want: "Connected 1", reports: 1},
+		{reason: "The cluster is a different one for both consumers.", do: func() { p.Misplaced("ns/a", true); p.Misplaced("ns/b", true) }, want: "WrongCluster 1", reports: 2},
+		{reason: "One of the consumers leaves.", do: func() { p.Forget("ns/a") }, want: "WrongCluster 1"},
 		{reason: "A consumer without a connection is in no cluster.", do: func() { p.Misplaced("ns/a", true) }, want: "WrongCluster 1"},
-		{reason: "The other one leaves, too.", do: func() { p.Forget("ns/b") }},
+		{reason: "The other consumer leaves, too.", do: func() { p.Forget("ns/b") }},
 	} {
 		reports = 0
 		step.do()

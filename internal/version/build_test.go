@@ -15,10 +15,10 @@ func TestCommitOf(t *testing.T) {
 		info   *debug.BuildInfo
 		want   string
 	}{
-		"NoInfo":  {reason: "A binary can be stripped of what it was built from.", want: "unknown"},
-		"NoVCS":   {reason: "So it is for a build outside of a repository.", info: &debug.BuildInfo{}, want: "unknown"},
-		"Clean":   {reason: "A commit is cut.", info: settings("vcs.revision", revision, "vcs.modified", "false"), want: "12decfc01234"},
-		"Changed": {reason: "Changes beside it are told.", info: settings("vcs.modified", "true", "vcs.revision", revision), want: "12decfc01234-dirty"},
+		"NoInfo":  {reason: "The commit is unknown if the binary has no build information.", want: "unknown"},
+		"NoVCS":   {reason: "The commit is unknown for a build outside of a repository.", info: &debug.BuildInfo{}, want: "unknown"},
+		"Clean":   {reason: "A commit is shortened.", info: settings("vcs.revision", revision, "vcs.modified", "false"), want: "12decfc01234"},
+		"Changed": {reason: "A commit with uncommitted changes is marked as dirty.", info: settings("vcs.modified", "true", "vcs.revision", revision), want: "12decfc01234-dirty"},
 		"Short":   {reason: "Other systems have shorter names.", info: settings("vcs.revision", "77"), want: "77"},
 	}
 	for name, tc := range cases {

@@ -35,26 +35,26 @@ func TestCheck(t *testing.T) {
 		want   string
 	}{
 		"Plain":    {reason: "A text without aliases is as long as it is.", args: args{Limits{Values: 2, Bytes: 20}, "a: b\nc"}},
-		"Default":  {reason: "A limit of 0 is the default one.", args: args{Limits{}, nested(50)}, want: "YAML is larger than 16777216 bytes when its aliases are expanded"},
-		"Defaults": {reason: "So is the number of values.", args: args{Limits{Bytes: 64 << 20}, "[" + strings.Repeat("0,", DefaultValues+1) + "0]"}, want: "too many values: more than 1000000"},
+		"Default":  {reason: "A limit of 0 bytes means the default one.", args: args{Limits{}, nested(50)}, want: "YAML is larger than 16777216 bytes when its aliases are expanded"},
+		"Defaults": {reason: "A limit of 0 values means the default one.", args: args{Limits{Bytes: 64 << 20}, "[" + strings.Repeat("0,", DefaultValues+1) + "0]"}, want: "too many values: more than 1000000"},
 		"Short":    {reason: "An alias of short values multiplies them.", args: args{Limits{Values: 100, Bytes: 1 << 20}, "a: &a [0,0,0,0,0,0,0,0,0,0]\nb: [" + strings.Repeat("*a, ", 40) + "]"}, want: "YAML contains more than 200 values when its aliases are expanded"},
 		"Values":   {reason: "Values are bounded.", args: args{Limits{Values: 10}, "[" + strings.Repeat("0,", 11) + "0]"}, want: "too many values: more than 10"},
 		"Breaks":   {reason: "Each line break of YAML counts.", args: args{Limits{Values: 5}, "-\r-\u0085-\u2028-\u2029-\n-\n-"}, want: "too many values"},
 		"Large":    {reason: "A text is bounded.", args: args{Limits{Bytes: 10}, long}, want: "content is larger than the limit of 10 bytes"},
 		"Alias":    {reason: "An alias is allowed.", args: args{Limits{Bytes: 10000}, "a: &a " + long + "\nb: [*a, *a]"}},
 		"Wide":     {reason: "A long text must not multiply.", args: args{Limits{Bytes: 10000}, "a: &a " + long + "\nb: [" + strings.Repeat("*a, ", 20) + "]"}, want: "YAML is larger than 10000 bytes when its aliases are expanded"},
-		"Deep":     {reason: "Nor lists of lists.", args: args{Limits{Bytes: 1 << 20}, nested(30)}, want: "YAML is larger than 1048576 bytes when its aliases are expanded"},
+		"Deep":     {reason: "Nested lists must not multiply.", args: args{Limits{Bytes: 1 << 20}, nested(30)}, want: "YAML is larger than 1048576 bytes when its aliases are expanded"},
 		"Key":      {reason: "Keys may be aliases too.", args: args{Limits{Bytes: 5000}, "a: &a " + long + "\nb: [" + strings.Repeat("{*a : 1}, ", 20) + "]"}, want: "when its aliases are expanded"},
 		"Merge":    {reason: "A merge is an alias.", args: args{Limits{Bytes: 5000}, "a: &a {b: " + long + "}\nb: [" + strings.Repeat("{<<: *a}, ", 20) + "]"}, want: "when its aliases are expanded"},
 		"Self":     {reason: "What contains itself is refused by the code that parses it.", args: args{Limits{Bytes: 5000}, "a: &a [*a]"}},
-		"Second":   {reason: "Each document counts.", args: args{Limits{Bytes: 10000}, "a: b\n---\na: &a " + long + "\nb: [" + strings.Repeat("*a, ", 20) + "]"}, want: "when its aliases are expanded"},
+		"Second":   {reason: "The aliases of each document count.", args: args{Limits{Bytes: 10000}, "a: b\n---\na: &a " + long + "\nb: [" + strings.Repeat("*a, ", 20) + "]"}, want: "when its aliases are expanded"},
 		"Text":     {reason: "Text with these signs is text.", args: args{Limits{Bytes: 100}, "a: this & *that*\nb: 'x &y *z'"}},
 		"NoYAML":   {reason: "What cannot be checked does not pass.", args: args{Limits{Bytes: 100}, "a: *b\nc: &b d"}, want: "invalid YAML: cannot check the aliases"},
 		"JSON":     {reason: "JSON has no aliases.", args: args{Limits{Values: 10, Bytes: 100}, `{"a": "&b", "c": "*b"}`}},
 		"Prose":    {reason: "What cannot be an alias costs nothing: this is not YAML.", args: args{Limits{Bytes: 100}, "a: [ R&D, 2*3, & x, * y, z*"}},
 		"Start":    {reason: "An anchor may stand at the start.", args: args{Limits{Bytes: 5000}, "&a " + long + ": [*a, *a, *a, *a, *a]"}, want: "when its aliases are expanded"},
-		"Quotes":   {reason: "Or behind a quote.", args: args{Limits{Bytes: 5000}, `{"a":&a ` + long + `,"b":[*a,*a,*a,*a,*a,*a]}`}, want: "when its aliases are expanded"},
-		"OneBreak": {reason: "Nothing at all passes.", args: args{Limits{Values: 1, Bytes: 1}, ""}},
+		"Quotes":   {reason: "An anchor may stand behind a quote.", args: args{Limits{Bytes: 5000}, `{"a":&a ` + long + `,"b":[*a,*a,*a,*a,*a,*a]}`}, want: "when its aliases are expanded"},
+		"OneBreak": {reason: "An empty text passes.", args: args{Limits{Values: 1, Bytes: 1}, ""}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

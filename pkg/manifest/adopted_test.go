@@ -24,13 +24,13 @@ func TestRemoveAdopted(t *testing.T) {
 		options      []CallOption
 		want         []cluster.ObjectRef
 	}{
-		"Removed":      {reason: "Others may depend on what was there before.", existed: true, want: both},
-		"Pruned":       {reason: "The same if the bundle no longer contains it.", existed: true, prune: true, want: both},
-		"Again":        {reason: "It stays adopted if the same bundle finds it again.", existed: true, again: true, want: both},
-		"Asked":        {reason: "It goes if that is asked for.", existed: true, options: []CallOption{DeleteAdopted()}},
-		"PrunedAsked":  {reason: "The same if the bundle no longer contains it.", existed: true, prune: true, options: []CallOption{DeleteAdopted()}},
-		"Created":      {reason: "What a bundle that adopts created itself is its own."},
-		"CreatedPrune": {reason: "The same if the bundle no longer contains it.", prune: true},
+		"Removed":      {reason: "An adopted object stays, because other clients may depend on it.", existed: true, want: both},
+		"Pruned":       {reason: "An adopted object that the bundle no longer contains stays.", existed: true, prune: true, want: both},
+		"Again":        {reason: "An adopted object stays adopted if the same bundle finds it again.", existed: true, again: true, want: both},
+		"Asked":        {reason: "An adopted object is deleted if the option requests it.", existed: true, options: []CallOption{DeleteAdopted()}},
+		"PrunedAsked":  {reason: "An adopted object that the bundle no longer contains is deleted if the option requests it.", existed: true, prune: true, options: []CallOption{DeleteAdopted()}},
+		"Created":      {reason: "An object that an adopting bundle created is deleted."},
+		"CreatedPrune": {reason: "An object that an adopting bundle created, and no longer contains, is deleted.", prune: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

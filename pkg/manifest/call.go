@@ -143,8 +143,8 @@ func (w *call) retract(ctx context.Context) error {
 
 // newStore returns the store of the inventory of the bundle.
 func (w *call) newStore() *store {
-	// Another process may have applied again what this one found to be settled.
-	renewed := func() { w.mem.settled = nil }
+	// Another process may have applied again the objects that this one found gone.
+	renewed := func() { w.mem.nonMembers = nil }
 	return &store{last: &w.mem.stored, stop: func() {}, renewed: renewed, inventories: &inventory.Store{
 		Client: w.owner(), Cache: w.c.Cache(), SyncTimeout: inspect.SyncTimeout, Ref: w.parentKey(), Set: w.id, Owner: w.b.Owner,
 		OwnerRequired: w.b.OwnerRequired, Predecessors: w.b.Predecessors,

@@ -50,7 +50,7 @@ func TestRepairRepairs(t *testing.T) {
 			want:   want{Account: true, Objects: after, Revisions: []string{"1 superseded", "2 deployed"}, Upgraded: true, Repaired: 1},
 		},
 		"AtRest": {
-			reason: "It is noticed at rest once the connection knows the version.",
+			reason: "At rest, another minor version is noticed once the connection knows the version.",
 			args:   args{template: tmplByVersion, kept: true, known: true},
 			want:   want{Account: true, Objects: after, Revisions: []string{"1 superseded", "2 deployed"}, Upgraded: true},
 		},

@@ -94,7 +94,7 @@ func TestConfig(t *testing.T) {
 			greeting: "hello",
 		},
 		"HooksRun": {
-			reason:   "Other hooks run.",
+			reason:   "Hooks that are not disabled run.",
 			entry:    entryFor("web", "Timeout=5m", ""),
 			set:      func(s *Bundle) { s.Installs[0] = install("web", tmplConfig, hook) },
 			want:     append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.web.v1"),
@@ -212,7 +212,7 @@ func TestConfigRefusals(t *testing.T) {
 		"Plain":      {reason: "Plain objects have no values.", config: configOf(entryFor("raw", "", "a=b")), want: "raw: config: overrides are only supported for charts, but this install is plain objects; remove them", good: true},
 		"Namespace":  {reason: "The error explains that a missing namespace must not be created.", config: configOf(entryFor("web", "Namespace=other,CreateNamespace=false", "")), want: "web: ConfigMap other/web: namespace other does not exist, and the config layer sets CreateNamespace=false; create the namespace", good: true},
 		"SameName":   {reason: "Two installs cannot share a release.", config: configOf(entryFor("extra", "ReleaseName=web", "")), want: "extra: config: Helm release web in namespace apps is also used by install web; set another ReleaseName for one of them"},
-		"Elsewhere":  {reason: "They can have the same release name in different namespaces.", config: configOf(entryFor("extra", "ReleaseName=web,Namespace=other", ""), entryFor("web", "", "")), good: true},
+		"Elsewhere":  {reason: "Two installs can have the same release name in different namespaces.", config: configOf(entryFor("extra", "ReleaseName=web,Namespace=other", ""), entryFor("web", "", "")), good: true},
 		"Registry":   {reason: "The error says why the layer cannot be fetched.", config: gone, want: "extra: config: registry is down; raw: config: registry is down; web: config: registry is down"},
 		"TwoFiles":   {reason: "The engine would have to ignore one of the files.", config: &two, want: "extra: config: the layer must contain exactly one YAML file, found 2; raw: config: the layer must contain exactly one YAML file, found 2; web: config: the layer must contain exactly one YAML file, found 2"},
 		"ConfigLess": {reason: "A config needs a digest.", config: &source.Layer{}, want: "config has no digest"},

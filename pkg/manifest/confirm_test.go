@@ -41,10 +41,10 @@ func TestStripped(t *testing.T) {
 		left   []LeftBehind
 		kept   []cluster.ObjectRef
 	}{
-		"Watched":   {reason: "Its other label shows that it belongs to the bundle.", harm: func(b *bench) { b.s.edit(webDeployment, stripped(object.LabelManagedBy)) }},
-		"Both":      {reason: "Its UID is that of the object that was applied.", harm: func(b *bench) { b.s.edit(webDeployment, stripped(object.LabelManagedBy, object.LabelPartOf)) }},
-		"PartOf":    {reason: "Its UID is that of the object that was applied.", harm: func(b *bench) { b.s.edit(webDeployment, stripped(object.LabelPartOf)) }},
-		"AllLabels": {reason: "Its UID is that of the object that was applied.", harm: func(b *bench) { b.s.edit(webDeployment, func(u *unstructured.Unstructured) { u.SetLabels(nil) }) }},
+		"Watched":   {reason: "The other label shows that the object belongs to the bundle.", harm: func(b *bench) { b.s.edit(webDeployment, stripped(object.LabelManagedBy)) }},
+		"Both":      {reason: "The UID shows that the object is the applied one, even without both labels.", harm: func(b *bench) { b.s.edit(webDeployment, stripped(object.LabelManagedBy, object.LabelPartOf)) }},
+		"PartOf":    {reason: "The UID shows that the object is the applied one, even without the label of the ApplySet.", harm: func(b *bench) { b.s.edit(webDeployment, stripped(object.LabelPartOf)) }},
+		"AllLabels": {reason: "The UID shows that the object is the applied one, even without any labels.", harm: func(b *bench) { b.s.edit(webDeployment, func(u *unstructured.Unstructured) { u.SetLabels(nil) }) }},
 		"Gone":      {reason: "The object is already gone.", harm: func(b *bench) { b.s.remove(webDeployment) }},
 		"Replaced": {
 			reason: "Another client put a different object in its place.", stays: true,
@@ -55,7 +55,7 @@ func TestStripped(t *testing.T) {
 			},
 		},
 		"Adopted": {
-			reason: "Another bundle took it over.", stays: true,
+			reason: "Another bundle took over the object.", stays: true,
 			left: []LeftBehind{{Object: webDeployment, Reason: "belongs to another owner, label applyset.kubernetes.io/part-of: other"}},
 			harm: func(b *bench) {
 				b.s.edit(webDeployment, func(u *unstructured.Unstructured) {
@@ -63,7 +63,7 @@ func TestStripped(t *testing.T) {
 				})
 			},
 		},
-		"Keep": {reason: "Its annotation says that it must be kept.", stays: true, kept: []cluster.ObjectRef{webDeployment}, harm: func(b *bench) { b.s.edit(webDeployment, keptAnnotation) }},
+		"Keep": {reason: "The annotation of the object says that it must be kept.", stays: true, kept: []cluster.ObjectRef{webDeployment}, harm: func(b *bench) { b.s.edit(webDeployment, keptAnnotation) }},
 	}
 	for name, tc := range cases {
 		for _, policy := range []DriftPolicy{DriftRepair, DriftReport, DriftIgnore} {

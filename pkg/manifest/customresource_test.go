@@ -23,7 +23,7 @@ func TestStateOfResource(t *testing.T) {
 		state   State
 		message string
 	}{
-		"None":    {reason: "It has no status yet.", status: "{}", state: Processing, message: "has no status yet"},
+		"None":    {reason: "The custom resource has no status yet.", status: "{}", state: Processing, message: "has no status yet"},
 		"Ready":   {reason: "The state counts.", status: "{state: Ready, observedGeneration: 2}", state: Ready},
 		"Warning": {reason: "A condition explains the state.", status: "{state: Warning, conditions: [{type: A, status: 'False', message: m}]}", state: Warning, message: "status.state is Warning: m"},
 		"Unknown": {reason: "An unknown state is not Ready.", status: "{state: Fine}", state: Processing, message: `status.state is "Fine"`},
@@ -41,8 +41,8 @@ func TestStateOfResource(t *testing.T) {
 			reason: "A stalled object makes no progress.", status: "{conditions: [{type: Ready, status: 'False'}, {type: Stalled, status: 'True', message: no way}]}",
 			state: Error, message: "condition Stalled is True: no way",
 		},
-		"Failed":      {reason: "It has failed.", status: "{conditions: [{type: Failed, status: 'True', message: oh}]}", state: Error, message: "condition Failed is True: oh"},
-		"NotFailed":   {reason: "It has not failed.", status: "{conditions: [{type: Failed, status: 'False'}]}", state: Ready},
+		"Failed":      {reason: "The condition Failed of the custom resource is True.", status: "{conditions: [{type: Failed, status: 'True', message: oh}]}", state: Error, message: "condition Failed is True: oh"},
+		"NotFailed":   {reason: "The condition Failed of the custom resource is False.", status: "{conditions: [{type: Failed, status: 'False'}]}", state: Ready},
 		"Reconciling": {reason: "kstatus knows this condition.", status: "{conditions: [{type: Reconciling, status: 'True', message: busy}]}", state: Processing, message: "busy"},
 		"Other":       {reason: "A status of any form shows that a controller processed it.", status: "{phase: Up}", state: Ready},
 		"Nonsense":    {reason: "A malformed status must not cause a panic.", status: "{conditions: [1, {type: 2}], state: ''}", state: Processing, message: "cannot evaluate the status: cannot restore struct from: int64"},

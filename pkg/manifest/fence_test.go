@@ -43,8 +43,8 @@ func (b *bench) interrupt(method, path string, do func()) {
 	}
 }
 
-// strays returns the members of a bundle that its inventory does not list, without its hooks.
-func (b *bench) strays(s *Bundle) []string {
+// unlisted returns the members of a bundle that its inventory does not list, without its hooks.
+func (b *bench) unlisted(s *Bundle) []string {
 	b.t.Helper()
 	inv := b.inventory(s)
 	b.s.mu.Lock()
@@ -149,7 +149,7 @@ func TestFence(t *testing.T) {
 				return
 			}
 			b.reconcile(tc.want)
-			if diff := cmp.Diff([]string(nil), b.strays(tc.want)); diff != "" {
+			if diff := cmp.Diff([]string(nil), b.unlisted(tc.want)); diff != "" {
 				t.Errorf("\n%s\nunknown objects: %s", tc.reason, diff)
 			}
 			b.takeAll(tc.want)
@@ -182,7 +182,7 @@ func TestFenceBehind(t *testing.T) {
 					t.Errorf("\n%s\ncall %d: %v", tc.reason, i, err)
 				}
 			}
-			if diff := cmp.Diff([]string(nil), b.strays(wanted)); diff != "" {
+			if diff := cmp.Diff([]string(nil), b.unlisted(wanted)); diff != "" {
 				t.Errorf("\n%s\nunknown objects: %s", tc.reason, diff)
 			}
 			b.c.behind = nil
@@ -221,14 +221,14 @@ func TestFenceEverywhere(t *testing.T) {
 				}
 				b.c.before = nil
 				b.reconcile(wanted)
-				if diff := cmp.Diff([]string(nil), b.strays(wanted)); diff != "" {
+				if diff := cmp.Diff([]string(nil), b.unlisted(wanted)); diff != "" {
 					t.Errorf("request %d: unknown objects: %s", n, diff)
 				}
 				if o := b.observe(wanted); !o.UpToDate || o.State != Ready || o.Total != 4 {
 					t.Errorf("request %d: %+v", n, o)
 				}
 				b.takeAll(wanted)
-				if diff := cmp.Diff([]string(nil), b.strays(wanted)); diff != "" {
+				if diff := cmp.Diff([]string(nil), b.unlisted(wanted)); diff != "" {
 					t.Errorf("request %d: objects that are left: %s", n, diff)
 				}
 			}
@@ -267,7 +267,7 @@ func TestRemoveFenceEverywhere(t *testing.T) {
 			}
 		}
 		b.c.before = nil
-		if diff := cmp.Diff([]string(nil), b.strays(old)); diff != "" {
+		if diff := cmp.Diff([]string(nil), b.unlisted(old)); diff != "" {
 			t.Errorf("request %d: objects that are left: %s", n, diff)
 		}
 		if b.inventory(old) != nil {

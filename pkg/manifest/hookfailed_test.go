@@ -40,7 +40,7 @@ func TestFailedHook(t *testing.T) {
 			want:     "web: hook pre-install Job apps/first failed: BackoffLimitExceeded: Job has reached the specified backoff limit: no such table",
 		},
 		"Log": {
-			reason:   "Without it, the last line of the log may help.",
+			reason:   "Without a termination message, the last line of the log may help.",
 			template: hookJob("first", "pre-install"),
 			pod:      "state: {terminated: {exitCode: 1, reason: Error}}",
 			log:      "it is broken\n",

@@ -162,7 +162,7 @@ func TestPlaceOfHook(t *testing.T) {
 			reason: "An object of another client is not deleted.", template: hookJob("first", "pre-install"), before: foreign(nil),
 			want: "Job apps/first already exists and does not belong to this module", stays: true,
 		},
-		"Adopted": {reason: "It is deleted if adoption is requested.", template: hookJob("first", "pre-install"), before: foreign(nil), adopt: true},
+		"Adopted": {reason: "An object of another client is deleted if adoption is requested.", template: hookJob("first", "pre-install"), before: foreign(nil), adopt: true},
 		"Before":  {reason: "By default, the hook of the last run is replaced.", template: hookJob("first", "pre-install"), before: foreign(ours)},
 		"Kept": {
 			reason: "With another policy it is in the way, as in Helm.", template: hookJob("first", "pre-install", policies(string(hook.Succeeded))), before: foreign(ours),

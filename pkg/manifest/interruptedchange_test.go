@@ -48,8 +48,8 @@ func TestReleaseMovesTwice(t *testing.T) {
 		to     *Bundle
 		want   []string
 	}{
-		"Elsewhere": {reason: "It moves to a third place.", to: hooked("third"), want: []string{"Secret third/sh.helm.release.v1.web.v1"}},
-		"Back":      {reason: "It moves back.", to: hooked("apps"), want: []string{"Secret apps/sh.helm.release.v1.web.v1"}},
+		"Elsewhere": {reason: "The release moves to a third namespace.", to: hooked("third"), want: []string{"Secret third/sh.helm.release.v1.web.v1"}},
+		"Back":      {reason: "The release moves back to its former namespace.", to: hooked("apps"), want: []string{"Secret apps/sh.helm.release.v1.web.v1"}},
 		"Nowhere":   {reason: "Plain objects have no release.", to: plain},
 	}
 	for name, tc := range cases {

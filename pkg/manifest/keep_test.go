@@ -33,7 +33,7 @@ func TestKeep(t *testing.T) {
 		left   []string
 	}{
 		"Pruned": {
-			reason: "A new version does not contain it.",
+			reason: "A new version does not contain the object.",
 			before: bundleOf(install("web", kept(configMap("one")), configMap("two"))),
 			act:    func(b *bench) []cluster.ObjectRef { return b.apply(two).Kept }, want: []cluster.ObjectRef{one}, left: []string{"ConfigMap apps/one", "ConfigMap apps/two"},
 		},
@@ -44,7 +44,7 @@ func TestKeep(t *testing.T) {
 			left: []string{"ConfigMap apps/one", "ConfigMap apps/two"},
 		},
 		"Install": {
-			reason: "Its install was removed.",
+			reason: "The install of the object was removed.",
 			before: bundleOf(install("web", configMap("two")), install("extra", kept(configMap("one")))),
 			act:    func(b *bench) []cluster.ObjectRef { return b.apply(two).Kept }, want: []cluster.ObjectRef{one}, left: []string{"ConfigMap apps/one", "ConfigMap apps/two"},
 		},

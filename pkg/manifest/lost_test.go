@@ -30,13 +30,13 @@ func TestLostInventoryRemoved(t *testing.T) {
 		left []string
 	}{
 		"Charts": {
-			reason: "All objects and release records go.",
+			reason: "All objects and release records are removed.",
 			bundle: func(*testing.T) *Bundle {
 				return bundleOf(install("web", webTemplates...), plainOf("raw", configMap("four")))
 			},
 		},
 		"Namespace": {
-			reason: "The same if the namespace of the inventories was deleted with everything in it.",
+			reason: "All objects are removed if the namespace of the inventories was deleted with everything in it.",
 			bundle: func(*testing.T) *Bundle { return bundleOf(install("web", webTemplates...)) },
 			harm:   func(b *bench) { b.s.remove(key("Namespace", "", DefaultNamespace)) },
 		},
@@ -82,7 +82,7 @@ func TestLostInventoryRemoved(t *testing.T) {
 			harm:   func(b *bench) { b.s.edit(webDeployment, stripped(object.LabelManagedBy)) },
 		},
 		"Deleted": {
-			reason: "There is nothing to remove any more.",
+			reason: "The objects of the bundle are already deleted.",
 			bundle: func(*testing.T) *Bundle { return bundleOf(plainOf("raw", configMap("four"))) },
 			harm:   func(b *bench) { b.s.remove(key("ConfigMap", "apps", "four")) },
 		},

@@ -53,7 +53,7 @@ func TestLostInventoryReleases(t *testing.T) {
 			want: want{Records: []string{"apps/web.v1 deployed"}, First: 1},
 		},
 		"Named": {
-			reason: "The same if the config names the release.", before: named("shop", web(), raw), after: named("shop", web(), raw),
+			reason: "A release that the config names continues, and no hook runs again.", before: named("shop", web(), raw), after: named("shop", web(), raw),
 			want: want{Records: []string{"apps/shop.v1 deployed"}, First: 1},
 		},
 		"Removed": {

@@ -143,10 +143,10 @@ func TestLostInventoryDenied(t *testing.T) {
 		want   bool
 		err    bool
 	}{
-		"OtherKind":     {reason: "What was found can be removed.", denied: []string{"Pod"}, want: true},
-		"Nothing":       {reason: "There may be Pods.", denied: []string{"Pod"}, gone: true, err: true},
-		"Objects":       {reason: "There may be ConfigMaps.", denied: []string{"ConfigMap"}, err: true},
-		"NothingDenied": {reason: "There is nothing, for sure.", gone: true},
+		"OtherKind":     {reason: "The objects that were found can be removed.", denied: []string{"Pod"}, want: true},
+		"Nothing":       {reason: "Without permission to list them, there may be Pods.", denied: []string{"Pod"}, gone: true, err: true},
+		"Objects":       {reason: "Without permission to list them, there may be ConfigMaps.", denied: []string{"ConfigMap"}, err: true},
+		"NothingDenied": {reason: "With all permissions, it is certain that no objects exist.", gone: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

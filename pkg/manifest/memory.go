@@ -51,8 +51,8 @@ type memory struct {
 	repairs map[cluster.ObjectRef]ownership.Repairs
 	// reports contains reports about objects that drifted and are not repaired.
 	reports inspect.Reports
-	// settled contains the objects to delete that a request found to be gone or not to belong to the bundle.
-	settled map[cluster.ObjectRef]teardown.Settlement
+	// nonMembers contains the objects to delete that a request found to be gone or not to belong to the bundle.
+	nonMembers map[cluster.ObjectRef]teardown.NonMember
 	// hooks measures how long hooks of the bundle run.
 	hooks hook.Stopwatch
 	// examined contains the progress of checks of CRDs.
@@ -91,7 +91,7 @@ func (m *memory) size() int64 {
 		m.measured, m.measuredPlan = m.stored.Inventory, m.plan
 		m.measuredSize = bytelru.SizeOf(m.measured, memoryDefault) + bytelru.SizeOf(m.plan, memoryDefault)
 	}
-	results := len(m.evaluations) + len(m.reports) + len(m.repairs) + len(m.settled)
+	results := len(m.evaluations) + len(m.reports) + len(m.repairs) + len(m.nonMembers)
 	return perResult*int64(1+results) + m.measuredSize
 }
 
@@ -104,17 +104,17 @@ func (m *memory) conclude(inv *inventory.Inventory) {
 // forgetReturned forgets what requests found about objects that the bundle contains again. The parameter inv is the inventory at the end of a run,
 // or nil if nothing was applied.
 func (m *memory) forgetReturned(inv *inventory.Inventory) {
-	if inv == nil || len(m.settled) == 0 {
+	if inv == nil || len(m.nonMembers) == 0 {
 		return
 	}
 	idx := inv.Index()
-	maps.DeleteFunc(m.settled, func(k cluster.ObjectRef, _ teardown.Settlement) bool { return idx[k] != nil && !idx[k].Pruned })
+	maps.DeleteFunc(m.nonMembers, func(k cluster.ObjectRef, _ teardown.NonMember) bool { return idx[k] != nil && !idx[k].Pruned })
 }
 
 // forgetGone forgets objects that are not in the inventory, if the memory has more objects than the inventory.
 func (m *memory) forgetGone(inv *inventory.Inventory) {
 	most := len(inv.Objects)
-	if len(m.evaluations) <= most && len(m.reports) <= most && len(m.settled) <= most && len(m.repairs) <= most {
+	if len(m.evaluations) <= most && len(m.reports) <= most && len(m.nonMembers) <= most && len(m.repairs) <= most {
 		return
 	}
 	idx := inv.Index()
@@ -129,7 +129,7 @@ func (m *memory) forgetGone(inv *inventory.Inventory) {
 			delete(m.reports, k)
 		}
 	}
-	maps.DeleteFunc(m.settled, func(k cluster.ObjectRef, _ teardown.Settlement) bool { return gone(k) })
+	maps.DeleteFunc(m.nonMembers, func(k cluster.ObjectRef, _ teardown.NonMember) bool { return gone(k) })
 	maps.DeleteFunc(m.repairs, func(k cluster.ObjectRef, _ ownership.Repairs) bool { return gone(k) })
 }
 

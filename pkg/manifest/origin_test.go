@@ -116,7 +116,7 @@ func TestOriginIsRecorded(t *testing.T) {
 			was:    func(s *Bundle) *Bundle { return of(s, "1", "crd") }, now: func(s *Bundle) *Bundle { return of(s, "1", "ns", "crd") }, want: "1 ns,crd",
 		},
 		"Fewer": {
-			reason: "It may be known by fewer.",
+			reason: "A control plane may be known by fewer UIDs than before.",
 			was:    func(s *Bundle) *Bundle { return of(s, "1", "ns", "crd") }, now: func(s *Bundle) *Bundle { return of(s, "1", "crd") }, want: "1 crd",
 		},
 		"Unknown": {

@@ -114,7 +114,7 @@ func TestPlainRefusals(t *testing.T) {
 		}(), want: "raw: values are only supported for charts, but this install is plain objects; remove them"},
 		"Nothing":  {reason: "An install without objects is hardly intended.", raw: plainOf("raw", "# nothing\n"), want: "raw: no objects found"},
 		"NoObject": {reason: "The error must name file, document and field.", raw: plainOf("raw", configMap("a"), "kind: ConfigMap\n"), want: "raw: all.yaml: document 2 (line 6): apiVersion is missing or not a string"},
-		"Twice":    {reason: "Which one is applied would be random.", raw: plainOf("raw", configMap("a"), configMap("a")), want: "raw: duplicate object ConfigMap apps/a"},
+		"Twice":    {reason: "Of two equal objects, a random one would be applied.", raw: plainOf("raw", configMap("a"), configMap("a")), want: "raw: duplicate object ConfigMap apps/a"},
 		"NoKind":   {reason: "The error must name the kind.", raw: plainOf("raw", "apiVersion: example.org/v1\nkind: Gadget\nmetadata: {name: a}\n"), want: "raw: Gadget a: the cluster does not serve kind Gadget in example.org/v1"},
 		"Form":     {reason: "An unknown form is an error of the caller.", raw: func() Install { in := plainOf("raw", configMap("a")); in.Form = "x"; return in }(), want: `install "raw": unknown form "x"`},
 	}

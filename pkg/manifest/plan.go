@@ -12,7 +12,7 @@ import (
 
 type (
 	// A Plan describes what Apply would do until nothing is left to do.
-	Plan = execute.Forecast
+	Plan = execute.Plan
 	// A PlannedChange describes what Apply would do with one object.
 	PlannedChange = execute.Change
 	// An Action is the kind of a PlannedChange.

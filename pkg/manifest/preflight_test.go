@@ -69,7 +69,7 @@ func TestPreflight(t *testing.T) {
 				"Widget default/w0 (spec.size: invalid value: spec.size in body should be greater than or equal to 3), ", "w4", " and 1 more; fix these objects first"},
 		},
 		"OfAChart": {
-			reason: "Other installs are not applied either.", of: inChart, was: anySize, is: bigSize,
+			reason: "If objects would be invalid under a CRD of a chart, other installs are not applied either.", of: inChart, was: anySize, is: bigSize,
 			want: []string{"web: CustomResourceDefinition widgets.example.org: 6 of 7 objects would be invalid"},
 		},
 		"Stored": {

@@ -23,20 +23,20 @@ type remover struct {
 	input teardown.Input
 	// memory contains the objects that need no further request. before contains those from before the call.
 	memory *memory
-	before map[cluster.ObjectRef]teardown.Settlement
+	before map[cluster.ObjectRef]teardown.NonMember
 	// confirm returns an error if the connection leads to a different cluster than at the beginning of the call.
 	confirm func(ctx context.Context) error
 }
 
-// confirmSettled forgets which objects this call found to be gone if that cannot be confirmed: they may be missing in a different cluster
+// confirmNonMembers forgets which objects this call found to be gone if that cannot be confirmed: they may be missing in a different cluster
 // only. It sends a request if there are such objects, or if always is true.
-func (r *remover) confirmSettled(ctx context.Context, always bool) error {
-	if !always && maps.Equal(r.before, r.memory.settled) {
+func (r *remover) confirmNonMembers(ctx context.Context, always bool) error {
+	if !always && maps.Equal(r.before, r.memory.nonMembers) {
 		return nil
 	}
 	err := r.confirm(ctx)
 	if err != nil {
-		r.memory.settled = r.before
+		r.memory.nonMembers = r.before
 	}
 	return err
 }
@@ -46,14 +46,14 @@ func (r *remover) run(
 	ctx context.Context, mode teardown.Mode, entries []inventory.Entry, objects inspect.Objects, hooks teardown.Hooks,
 ) (teardown.Result, error) {
 	in := r.input
-	in.Mode, in.Hooks, in.Settled = mode, hooks, r.memory.settled
+	in.Mode, in.Hooks, in.NonMembers = mode, hooks, r.memory.nonMembers
 	in.Known, in.Asked, in.Denied = objects.States, objects.Asked, objects.Denied
 	in.Entries = make([]*inventory.Entry, 0, len(entries))
 	for i := range entries {
 		in.Entries = append(in.Entries, &entries[i])
 	}
 	res, err := teardown.Run(ctx, in)
-	r.memory.settled = res.Settled
+	r.memory.nonMembers = res.NonMembers
 	return res, err
 }
 
@@ -73,8 +73,8 @@ func (p *pruner) Prune(ctx context.Context, what execute.Doomed) (teardown.Resul
 	objects := p.objects
 	objects.States = what.Objects
 	res, err := p.remover.run(ctx, teardown.Prune, what.Entries, objects, p.hooks.ofRemoved(what.Records, what.Parts, what.OwnerOf, what.Save))
-	maps.DeleteFunc(p.remover.memory.settled, func(ref cluster.ObjectRef, _ teardown.Settlement) bool { return res.Done[ref] })
-	if unconfirmed := p.remover.confirmSettled(ctx, false); err == nil {
+	maps.DeleteFunc(p.remover.memory.nonMembers, func(ref cluster.ObjectRef, _ teardown.NonMember) bool { return res.Done[ref] })
+	if unconfirmed := p.remover.confirmNonMembers(ctx, false); err == nil {
 		err = unconfirmed
 	}
 	return res, err
@@ -93,7 +93,7 @@ func (w *call) newRemover() *remover {
 	}
 	permissions := w.newDryRunner().Permissions
 	confirmed := func(ctx context.Context) error { return confirm(ctx, w.c, w.where, w.e.messages) }
-	return &remover{memory: w.mem, before: w.mem.settled, confirm: confirmed, input: teardown.Input{
+	return &remover{memory: w.mem, before: w.mem.nonMembers, confirm: confirmed, input: teardown.Input{
 		Read: w.client, Write: w.client, Share: w.marks(), Cluster: w.c, Set: w.id,
 		Labels: w.labels(), FieldManager: w.e.identity.FieldManager, Parts: parts,
 		Concurrency: w.e.concurrency, ForceAdvice: w.e.messages.ForceRemoval, DeleteAdopted: w.o.DeleteAdopted, OwnerOf: permissions.OwnerOf,

@@ -92,7 +92,7 @@ func TestResourceIsItsUsers(t *testing.T) {
 			b.restart()
 			b.reconcile(to)
 			if got := b.s.took(); slices.ContainsFunc(got, func(r string) bool { return r[:3] != "get" }) {
-				t.Errorf("\n%s\nwrites after it was settled: %q", tc.reason, got)
+				t.Errorf("\n%s\nwrites after it was Ready: %q", tc.reason, got)
 			}
 		})
 	}

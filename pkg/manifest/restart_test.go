@@ -234,7 +234,7 @@ func TestContendedAfterRestart(t *testing.T) {
 		take   func(b *bench)
 	}{
 		"Deleted":   {reason: "Other clients delete the object.", take: func(b *bench) { b.s.remove(k) }},
-		"Unlabeled": {reason: "Other clients remove its labels.", take: func(b *bench) { b.s.editAs("other/Update", k, func(u *unstructured.Unstructured) { u.SetLabels(nil) }) }},
+		"Unlabeled": {reason: "Other clients remove the labels of the object.", take: func(b *bench) { b.s.editAs("other/Update", k, func(u *unstructured.Unstructured) { u.SetLabels(nil) }) }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -56,7 +56,7 @@ func TestRetractKept(t *testing.T) {
 			if _, err := b.Apply(t.Context(), b.c, tc.bundle); err == nil {
 				t.Errorf("\n%s\nApply(...): want an error", tc.reason)
 			}
-			if diff := cmp.Diff([]string(nil), b.strays(tc.bundle)); diff != "" {
+			if diff := cmp.Diff([]string(nil), b.unlisted(tc.bundle)); diff != "" {
 				t.Errorf("\n%s\nmembers without an inventory: -want, +got:\n%s", tc.reason, diff)
 			}
 			if got := b.s.objects[tc.ref].u().GetAnnotations()[object.AnnotationKeptBy]; b.s.uidOf(tc.ref) != uid || got != b.ID(tc.bundle) {
@@ -78,9 +78,9 @@ func TestRepairOfReleased(t *testing.T) {
 		act    func(b *bench)
 		want   bool
 	}{
-		"Released": {reason: "Another process released it.", act: func(b *bench) { b.another().reconcile(without) }},
+		"Released": {reason: "Another process released the object.", act: func(b *bench) { b.another().reconcile(without) }},
 		"Stripped": {
-			reason: "It was kept once, belongs to the bundle again, and lost its labels.",
+			reason: "The object was kept once, belongs to the bundle again, and lost its labels.",
 			act: func(b *bench) {
 				b.s.edit(kept, set(b.ID(with), "metadata", "annotations", object.AnnotationKeptBy))
 				b.s.edit(kept, stripped(object.LabelPartOf))

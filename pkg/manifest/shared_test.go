@@ -279,7 +279,7 @@ func TestSharedCRDRefused(t *testing.T) {
 			err:  name + "already exists and belongs to Manifest team-a/web, and cannot be used as is: the existing CRD does not serve version v2; ",
 		},
 		"Unowned": {
-			reason: "The same for a CRD of no bundle.", has: func(b *bench) { b.s.put(manifestOf(t, crdWith(textSize)).Object) }, want: gatewayOf(oneSize),
+			reason: "A CRD of no bundle has a type that is more restrictive.", has: func(b *bench) { b.s.put(manifestOf(t, crdWith(textSize)).Object) }, want: gatewayOf(oneSize),
 			err: name + "already exists and does not belong to this module, and cannot be used as is: version v1: spec.size: type in the schema of the existing CRD is more " +
 				"restrictive or different; upgrade or remove the CRD, or set adopt",
 		},

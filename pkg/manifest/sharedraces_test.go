@@ -97,7 +97,7 @@ func TestSharedCRDRaces(t *testing.T) {
 			at:     "mark", act: func(b *bench) { b.takeAll(gatewayOf(oneSize)) }, meanwhile: func(b *bench) { b.takeAll(webOf(oneSize)) },
 		},
 		"BothGoEarlier": {
-			reason: "The same if it is handed over after the user read it for the first time.",
+			reason: "The owner hands the CRD over after the last user read it for the first time. It goes with the user.",
 			given:  func(b *bench) { b.reconcile(webOf(oneSize)); b.reconcile(gatewayOf(oneSize)) },
 			at:     "look", act: func(b *bench) { b.takeAll(gatewayOf(oneSize)) }, meanwhile: func(b *bench) { b.takeAll(webOf(oneSize)) },
 		},

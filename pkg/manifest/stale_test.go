@@ -113,7 +113,7 @@ func TestStaleStepIsRepaired(t *testing.T) {
 				if diff := cmp.Diff("newer", got); diff != "" {
 					t.Errorf("\n%s\nupgraded at request %d, the step ended with %v\nwhat stays: -want, +got:\n%s", tc.reason, n, err, diff)
 				}
-				if diff := cmp.Diff([]string(nil), b.strays(newer)); diff != "" {
+				if diff := cmp.Diff([]string(nil), b.unlisted(newer)); diff != "" {
 					t.Errorf("\n%s\nupgraded at request %d, the step ended with %v\nunknown objects: %s", tc.reason, n, err, diff)
 				}
 			}

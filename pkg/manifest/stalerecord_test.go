@@ -49,15 +49,15 @@ func TestStaleRecord(t *testing.T) {
 	}
 }
 
-// TestStrayRecord checks that a step that another process overtook leaves no record of a second deployed revision, whenever the other
+// TestOvertakenRecord checks that a step that another process overtook leaves no record of a second deployed revision, whenever the other
 // one does so.
-func TestStrayRecord(t *testing.T) {
+func TestOvertakenRecord(t *testing.T) {
 	bundle := func(namespace, greeting string) *Bundle {
 		in := install("web", tmplConfig, hookJob("first", "pre-install,pre-upgrade"), hookJob("last", "post-install,post-upgrade"))
 		in.Namespace, in.Values = namespace, map[string]any{"greeting": greeting}
 		return bundleOf(in)
 	}
-	strays := 0
+	overtakes := 0
 	for n := 1; n < 40; n++ {
 		for _, namespace := range []string{"apps", "other"} {
 			b := newBench(t)
@@ -79,7 +79,7 @@ func TestStrayRecord(t *testing.T) {
 			if !overtaken {
 				continue
 			}
-			strays++
+			overtakes++
 			b.reconcile(s)
 			var deployed []string
 			for _, status := range b.statuses() {
@@ -92,7 +92,7 @@ func TestStrayRecord(t *testing.T) {
 			}
 		}
 	}
-	if strays == 0 {
+	if overtakes == 0 {
 		t.Error("no step was overtaken")
 	}
 }

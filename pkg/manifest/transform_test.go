@@ -169,7 +169,7 @@ func TestRuleFuncResults(t *testing.T) {
 	}{
 		"Ready":   {reason: "Ready needs no message.", say: func() (State, string, error) { return Ready, "x", nil }, phase: observe.PhaseReady, state: Ready, calls: 1},
 		"Warning": {reason: "A function may return any state.", say: func() (State, string, error) { return Warning, "w\nx", nil }, phase: observe.PhaseDegraded, state: Warning, message: "ConfigMap apps/web: w x", calls: 1},
-		"Silent":  {reason: "There is always a message.", say: func() (State, string, error) { return Processing, "", nil }, phase: observe.PhaseProgressing, state: Processing, message: "ConfigMap apps/web: the readiness function returned state Processing", calls: 1},
+		"Silent":  {reason: "A state without a message gets a default message.", say: func() (State, string, error) { return Processing, "", nil }, phase: observe.PhaseProgressing, state: Processing, message: "ConfigMap apps/web: the readiness function returned state Processing", calls: 1},
 		"Error":   {reason: "An error is not cached.", say: func() (State, string, error) { return Ready, "", errors.New("no") }, phase: observe.PhaseUnhealthy, state: Error, message: "ConfigMap apps/web: no", calls: 2},
 		"Unknown": {reason: "An unknown state is an error.", say: func() (State, string, error) { return "Fine", "", nil }, phase: observe.PhaseUnhealthy, state: Error, message: `ConfigMap apps/web: the readiness function returned unknown state "Fine"`, calls: 2},
 		"Panic":   {reason: "A panic is an error.", say: func() (State, string, error) { panic("oh") }, phase: observe.PhaseUnhealthy, state: Error, message: "ConfigMap apps/web: panic: oh", calls: 2},

@@ -211,7 +211,7 @@ func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...
 		return left, w.retract(ctx)
 	}
 	done := err == nil && !res.Blocked.Waits()
-	if err := firstOf(err, remover.confirmSettled(ctx, done)); err != nil || !done {
+	if err := firstOf(err, remover.confirmNonMembers(ctx, done)); err != nil || !done {
 		return left, err
 	}
 	if err := w.forgetAll(ctx, inv); err != nil {

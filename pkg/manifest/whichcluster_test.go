@@ -40,9 +40,9 @@ func TestWrongCluster(t *testing.T) {
 		known, meant string
 		want         string
 	}{
-		"Same":       {reason: "It is the cluster that contains the bundle.", is: "a", known: "a"},
+		"Same":       {reason: "The connection leads to the cluster that contains the bundle.", is: "a", known: "a"},
 		"New":        {reason: "Nothing is known before the first install.", is: "b"},
-		"Wrong":      {reason: "It is another cluster.", is: "b", known: "a", want: wrong},
+		"Wrong":      {reason: "The connection leads to another cluster.", is: "b", known: "a", want: wrong},
 		"Meant":      {reason: "The bundle may move to this cluster.", is: "b", known: "a", meant: "b"},
 		"MeantLater": {reason: "The bundle stays where it is until the connection changes.", is: "a", known: "a", meant: "b"},
 		"MeantOther": {reason: "The bundle may move to a third cluster only.", is: "b", known: "a", meant: "c", want: wrong},
@@ -209,8 +209,8 @@ func TestOtherClusterMeanwhile(t *testing.T) {
 				if err := call(); !errors.As(err, &e) || e.Expected != "a" || e.Found != "b" {
 					t.Errorf("\n%s\n%s(...): want a WrongClusterError, got %v", tc.reason, verb, err)
 				}
-				if settled := b.Engine.memoryOf(b.c, s).settled; len(settled) > 0 {
-					t.Errorf("\n%s\n%s(...): objects that were missing in the other cluster still count as deleted: %v", tc.reason, verb, settled)
+				if found := b.Engine.memoryOf(b.c, s).nonMembers; len(found) > 0 {
+					t.Errorf("\n%s\n%s(...): objects that were missing in the other cluster still count as deleted: %v", tc.reason, verb, found)
 				}
 			}
 		})

@@ -77,15 +77,15 @@ func TestHasField(t *testing.T) {
 		path   string
 		want   bool
 	}{
-		"Field":          {reason: "A field of the schema.", schema: s, path: "spec.name", want: true},
-		"NoField":        {reason: "A field that the schema does not have.", schema: s, path: "spec.nam"},
+		"Field":          {reason: "The schema has this field.", schema: s, path: "spec.name", want: true},
+		"NoField":        {reason: "The schema does not have this field.", schema: s, path: "spec.nam"},
 		"BelowText":      {reason: "A string has no fields.", schema: s, path: "spec.name.first"},
-		"Item":           {reason: "A field of an item.", schema: s, path: "spec.list[0].name", want: true},
-		"Items":          {reason: "A field of all items.", schema: s, path: "spec.list[*].name", want: true},
+		"Item":           {reason: "An item has this field.", schema: s, path: "spec.list[0].name", want: true},
+		"Items":          {reason: "All items have this field.", schema: s, path: "spec.list[*].name", want: true},
 		"NoItem":         {reason: "A list has no fields.", schema: s, path: "spec.list.name"},
 		"NoFieldOfItem":  {reason: "An item does not have each field.", schema: s, path: "spec.list[0].value"},
 		"Key":            {reason: "A map has any key.", schema: s, path: "spec.map[a.b/c]", want: true},
-		"Unknown":        {reason: "An object without a schema.", schema: s, path: "spec.values.a.b", want: true},
+		"Unknown":        {reason: "An object without a schema can have any field.", schema: s, path: "spec.values.a.b", want: true},
 		"Name":           {reason: "Each object has a name.", schema: s, path: "metadata.name", want: true},
 		"Namespace":      {reason: "The schema has the namespace of the metadata.", schema: s, path: "metadata.namespace", want: true},
 		"Annotation":     {reason: "Each object can have any annotation.", schema: s, path: "metadata.annotations[kyma.m.crossplane.io/abandon]", want: true},

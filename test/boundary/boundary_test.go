@@ -184,7 +184,7 @@ func TestFault(t *testing.T) {
 		test     bool
 		want     bool
 	}{
-		"Lower":         {reason: "A controller stands on the engine.", from: "internal/controller/manifest", to: module + "/pkg/manifest"},
+		"Lower":         {reason: "A controller may import the engine.", from: "internal/controller/manifest", to: module + "/pkg/manifest"},
 		"Sibling":       {reason: "A controller knows no other one.", from: "internal/controller/kyma", to: module + "/internal/controller/manifest", want: true},
 		"Shared":        {reason: "Controllers share packages.", from: "internal/controller/kyma", to: module + "/internal/controller/settings"},
 		"Content":       {reason: "A connection does not know what is installed.", from: "internal/target/informer", to: module + "/internal/oci", want: true},
@@ -198,17 +198,17 @@ func TestFault(t *testing.T) {
 		"CodeStarts":    {reason: "Only tests may start servers.", from: "internal/target", to: module + "/test/controlplane", want: true},
 		"Example":       {reason: "An example shows the public packages together.", from: "pkg/manifest", to: module + "/pkg/cluster/connect", test: true},
 		"TargetTest":    {reason: "A test of a connection has no engine.", from: "internal/target", to: module + "/pkg/manifest", test: true, want: true},
-		"TargetNoun":    {reason: "It has the types that both share.", from: "internal/target/informer", to: module + "/pkg/cluster", test: true},
+		"TargetNoun":    {reason: "A test of a connection may import the types that it shares with the engine.", from: "internal/target/informer", to: module + "/pkg/cluster", test: true},
 		"Control":       {reason: "The engine has no client of the control plane.", from: "pkg/manifest", to: "sigs.k8s.io/controller-runtime/pkg/client", want: true},
 		"NoExample":     {reason: "The engine knows no connection.", from: "pkg/manifest", to: module + "/pkg/cluster/connect", want: true},
-		"Outsider":      {reason: "An operator of another client has no internal package.", from: "examples/operator", to: module + "/internal/target/informer", want: true},
-		"Public":        {reason: "It has the public ones.", from: "examples/operator", to: module + "/pkg/manifest"},
+		"Outsider":      {reason: "An operator outside of the repository cannot import internal packages.", from: "examples/operator", to: module + "/internal/target/informer", want: true},
+		"Public":        {reason: "An operator outside of the repository can import public packages.", from: "examples/operator", to: module + "/pkg/manifest"},
 		"Library":       {reason: "Only one layer talks to registries.", from: "pkg/manifest", to: "github.com/google/go-containerregistry/pkg/v1", want: true},
 		"Helm":          {reason: "Only rendering uses Helm, so that its next major version changes one layer.", from: "internal/controller/manifest", to: "helm.sh/helm/v3/pkg/chart", want: true},
 		"NextHelm":      {reason: "Other layers cannot use the next version of Helm.", from: "internal/cli/module", to: "helm.sh/helm/v4/pkg/chart", want: true},
 		"HelmOwner":     {reason: "Rendering can use Helm.", from: "internal/render/record", to: "helm.sh/helm/v3/pkg/release"},
 		"Identity":      {reason: "Only a connection uses identities of provider-kubernetes.", from: "internal/oci/cloud", to: "github.com/crossplane-contrib/provider-kubernetes/pkg/kube/client/gke", want: true},
-		"LibraryOwner":  {reason: "The layer of the library can use it.", from: "internal/oci", to: "github.com/google/go-containerregistry/pkg/v1"},
+		"LibraryOwner":  {reason: "The layer that owns a library can use it.", from: "internal/oci", to: "github.com/google/go-containerregistry/pkg/v1"},
 		"LibraryInTest": {reason: "A unit test stays plain Go.", from: "internal/oci", to: "github.com/onsi/ginkgo/v2", test: true, want: true},
 		"LibrarySuite":  {reason: "Suites can use Ginkgo.", from: "test/integration", to: "github.com/onsi/ginkgo/v2", test: true},
 		"Metric":        {reason: "Metrics are in one list.", from: "internal/target", to: "github.com/prometheus/client_golang/prometheus", want: true},
@@ -217,7 +217,7 @@ func TestFault(t *testing.T) {
 		"CommandRoot":   {reason: "A command does not know the command line.", from: "internal/cli/kyma", to: module + "/internal/cli", want: true},
 		"CommandBeside": {reason: "A command cannot use another command.", from: "internal/cli/kyma", to: module + "/internal/cli/manifest", test: true, want: true},
 		"NoCommand":     {reason: "A controller is not a command.", from: "internal/controller/kyma", to: module + "/internal/cli/lookup", want: true},
-		"Other":         {reason: "Other libraries are free.", from: "pkg/manifest", to: "k8s.io/api/core/v1"},
+		"Other":         {reason: "Other libraries are allowed.", from: "pkg/manifest", to: "k8s.io/api/core/v1"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -237,7 +237,7 @@ func TestCheck(t *testing.T) {
 		test   bool
 		want   int
 	}{
-		"Fine":         {reason: "A short file with a licence.", source: licence + "package x\n"},
+		"Fine":         {reason: "A short file with a license is accepted.", source: licence + "package x\n"},
 		"NoLicence":    {reason: "Each file starts with the licence.", source: "package x\n", want: 1},
 		"LongFile":     {reason: "A file has at most 400 lines.", source: licence + "package x\n" + strings.Repeat("\n", 400), want: 1},
 		"LongFunction": {reason: "A function has at most 60 lines.", source: licence + "package x\nfunc f() {" + strings.Repeat("\n", 62) + "}\n", want: 1},

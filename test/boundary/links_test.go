@@ -103,12 +103,12 @@ func TestBroken(t *testing.T) {
 		reason, page string
 		want         []string
 	}{
-		"Page":      {reason: "a page and its headings", page: "[x](b.md), [x](b.md#first-steps), [x](b.md#field-and-more), [x](../docs)"},
-		"Twice":     {reason: "a second heading of one text gets a number", page: "[x](b.md#again), [x](b.md#again-1)"},
-		"Own":       {reason: "a heading of the page", page: "# Here\n\n[x](#here) [y](#there)", want: []string{"#there"}},
-		"Missing":   {reason: "no page, no heading", page: "[x](c.md) [x](b.md#second)", want: []string{"c.md", "b.md#second"}},
-		"InAFence":  {reason: "a comment in a listing is not a heading", page: "[x](b.md#comment)", want: []string{"b.md#comment"}},
-		"Elsewhere": {reason: "other sites are not asked", page: "[x](https://example.org/none)"},
+		"Page":      {reason: "A link can lead to a page, to its headings, and to a directory.", page: "[x](b.md), [x](b.md#first-steps), [x](b.md#field-and-more), [x](../docs)"},
+		"Twice":     {reason: "The second heading with the same text gets a number.", page: "[x](b.md#again), [x](b.md#again-1)"},
+		"Own":       {reason: "A link can lead to a heading of its own page.", page: "# Here\n\n[x](#here) [y](#there)", want: []string{"#there"}},
+		"Missing":   {reason: "A link to a page or a heading that does not exist is reported.", page: "[x](c.md) [x](b.md#second)", want: []string{"c.md", "b.md#second"}},
+		"InAFence":  {reason: "A comment in a code block is not a heading.", page: "[x](b.md#comment)", want: []string{"b.md#comment"}},
+		"Elsewhere": {reason: "Links to other sites are not checked.", page: "[x](https://example.org/none)"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

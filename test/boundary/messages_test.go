@@ -243,13 +243,13 @@ var _ = errors.Errorf("%s: host %q is unknown, "+"try %5.2f later", a, b, c)
 		reason, page string
 		want         []string
 	}{
-		"Whole":    {reason: "verbs are ellipses", page: "- `…: host \"…\" is unknown, try … later`"},
-		"Part":     {reason: "a part of a message", page: "- `host \"…\" is unknown`"},
-		"Marker":   {reason: "a rule of the API", page: "- `must be \"b\" or more`"},
-		"Changed":  {reason: "another text", page: "- `host \"…\" is not known`", want: []string{`" is not known`}},
-		"Wrapped":  {reason: "each part is looked for", page: "- `host \"…\": gone away`", want: []string{"gone away"}},
-		"Several":  {reason: "all quotes of a line", page: "- `try … later`; `try … again`", want: []string{"again"}},
-		"NotAList": {reason: "other text of the page", page: "Set `spec.nothing of that kind`."},
+		"Whole":    {reason: "An ellipsis in a quoted message stands for a formatting verb.", page: "- `…: host \"…\" is unknown, try … later`"},
+		"Part":     {reason: "A quoted message can be a part of one in the code.", page: "- `host \"…\" is unknown`"},
+		"Marker":   {reason: "A quoted message can be that of a rule of the API.", page: "- `must be \"b\" or more`"},
+		"Changed":  {reason: "A message that differs from the one in the code is reported.", page: "- `host \"…\" is not known`", want: []string{`" is not known`}},
+		"Wrapped":  {reason: "Each part of a wrapped message must be in the code.", page: "- `host \"…\": gone away`", want: []string{"gone away"}},
+		"Several":  {reason: "All messages that a line quotes are checked.", page: "- `try … later`; `try … again`", want: []string{"again"}},
+		"NotAList": {reason: "Quotes outside of lists are not checked.", page: "Set `spec.nothing of that kind`."},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

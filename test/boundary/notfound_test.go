@@ -72,9 +72,9 @@ func TestBelievers(t *testing.T) {
 		source string
 		want   string
 	}{
-		"Fine":  {reason: "Other functions of the packages are free.", source: `import kerrors "k8s.io/apimachinery/pkg/api/errors"; var _ = kerrors.IsConflict`},
+		"Fine":  {reason: "Other functions of the packages are allowed.", source: `import kerrors "k8s.io/apimachinery/pkg/api/errors"; var _ = kerrors.IsConflict`},
 		"Alias": {reason: "The package may have any name.", source: `import x "k8s.io/apimachinery/pkg/api/errors"; var _ = x.IsNotFound`, want: "x.IsNotFound"},
-		"Plain": {reason: "It may have its own.", source: `import "sigs.k8s.io/controller-runtime/pkg/client"; func f() { g(client.IgnoreNotFound(nil)) }`, want: "client.IgnoreNotFound"},
+		"Plain": {reason: "The package client has such a function of its own.", source: `import "sigs.k8s.io/controller-runtime/pkg/client"; func f() { g(client.IgnoreNotFound(nil)) }`, want: "client.IgnoreNotFound"},
 		"Other": {reason: "Another package may have such a function.", source: `import "example.org/errors"; var _ = errors.IsNotFound`},
 	}
 	for name, tc := range cases {

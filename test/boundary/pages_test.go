@@ -313,16 +313,16 @@ func TestMissing(t *testing.T) {
 		forUsers     bool
 		want         []string
 	}{
-		"Exists":      {reason: "from the root, beside, from a base", page: "`internal/target/a.go`, `b.go`, `root.go`, `plan/build.go`"},
-		"InPackage":   {reason: "a file of a package of the engine", page: "`plan`: `build.go`"},
-		"NoFile":      {reason: "a path from the root", page: "`internal/target/c.go`", want: []string{"internal/target/c.go"}},
-		"NotBeside":   {reason: "a file in another directory", page: "`b.go`", want: []string{"b.go"}},
-		"Functions":   {reason: "functions", page: "`plan.Build`, `plan.Run`, `digestOf`, `digestFor`", want: []string{"plan.Run", "digestFor"}},
-		"UserPath":    {reason: "users read paths, too", page: "`pkg/missing`", forUsers: true, want: []string{"pkg/missing"}},
-		"UserOther":   {reason: "names of users' own things", page: "`main.go`, `createOnly`", forUsers: true},
-		"NotOfOurs":   {reason: "a path of another tree, a command", page: "`charts/web`, `go test ./pkg/none`"},
-		"InAFence":    {reason: "listings are left out", page: "```text\n`pkg/missing`\n```\n"},
-		"OnOtherLine": {reason: "what a path is relative to ends with the line", page: "`internal/target/a.go`\n`b.go`", want: []string{"b.go"}},
+		"Exists":      {reason: "A path can begin at the root, at the directory of the file before it, or at a base directory.", page: "`internal/target/a.go`, `b.go`, `root.go`, `plan/build.go`"},
+		"InPackage":   {reason: "A file can follow the package of the engine that contains it.", page: "`plan`: `build.go`"},
+		"NoFile":      {reason: "A path from the root that does not exist is reported.", page: "`internal/target/c.go`", want: []string{"internal/target/c.go"}},
+		"NotBeside":   {reason: "A file in the directory of no other file on the line is reported.", page: "`b.go`", want: []string{"b.go"}},
+		"Functions":   {reason: "A function that does not exist is reported.", page: "`plan.Build`, `plan.Run`, `digestOf`, `digestFor`", want: []string{"plan.Run", "digestFor"}},
+		"UserPath":    {reason: "Paths on pages for users are checked, too.", page: "`pkg/missing`", forUsers: true, want: []string{"pkg/missing"}},
+		"UserOther":   {reason: "Names on pages for users can be those of the users.", page: "`main.go`, `createOnly`", forUsers: true},
+		"NotOfOurs":   {reason: "Paths outside of the repository and commands are not checked.", page: "`charts/web`, `go test ./pkg/none`"},
+		"InAFence":    {reason: "Code blocks are not checked.", page: "```text\n`pkg/missing`\n```\n"},
+		"OnOtherLine": {reason: "A path can only be relative to a path on the same line.", page: "`internal/target/a.go`\n`b.go`", want: []string{"b.go"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -361,10 +361,10 @@ func TestMisdrawn(t *testing.T) {
 		reason, picture string
 		want            []string
 	}{
-		"Fine":     {reason: "a level to a line", picture: "│ ├─ a    │\n│ └─ b  c │\n └─── x"},
-		"Order":    {reason: "the highest comes first", picture: "├─ b  c\n└─ a", want: []string{"a is not below the line before"}},
-		"OneLevel": {reason: "one level on two lines", picture: "├─ a\n├─ b\n└─ c", want: []string{"c is not below the line before"}},
-		"Renamed":  {reason: "an old name", picture: "├─ a\n├─ b  d", want: []string{"d does not exist", "c is missing"}},
+		"Fine":     {reason: "Each line of the picture shows one level.", picture: "│ ├─ a    │\n│ └─ b  c │\n └─── x"},
+		"Order":    {reason: "The highest level must be on the first line.", picture: "├─ b  c\n└─ a", want: []string{"a is not below the line before"}},
+		"OneLevel": {reason: "A level must not be on two lines.", picture: "├─ a\n├─ b\n└─ c", want: []string{"c is not below the line before"}},
+		"Renamed":  {reason: "A name that does not exist, and one that is missing, are reported.", picture: "├─ a\n├─ b  d", want: []string{"d does not exist", "c is missing"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -146,13 +146,13 @@ func TestWaysOf(t *testing.T) {
 		"None":     {reason: "A config is not a client.", source: `import "k8s.io/client-go/rest"; var c rest.Config`},
 		"REST":     {reason: "The client of a cluster sends a request.", source: `func f(c Cluster) { c.REST().Get() }`, want: []string{viaREST}},
 		"Field":    {reason: "A field of that name is something else.", source: `func f(o Options) any { return o.REST }`},
-		"Dynamic":  {reason: "A dynamic client is one, however it came here.", source: `import d "k8s.io/client-go/dynamic"; var c d.Interface`, want: []string{viaClient}},
+		"Dynamic":  {reason: "A dynamic client is reported, wherever it was created.", source: `import d "k8s.io/client-go/dynamic"; var c d.Interface`, want: []string{viaClient}},
 		"Typed":    {reason: "A typed client is reported.", source: `import "k8s.io/client-go/kubernetes"; var c kubernetes.Interface`, want: []string{viaClient}},
-		"Scheme":   {reason: "Its scheme is not.", source: `import "k8s.io/client-go/kubernetes/scheme"; var c = scheme.Scheme`},
+		"Scheme":   {reason: "The scheme of a typed client is not reported.", source: `import "k8s.io/client-go/kubernetes/scheme"; var c = scheme.Scheme`},
 		"HTTP":     {reason: "An HTTP client with the credentials of a config can send anything.", source: `import "k8s.io/client-go/rest"; var c, _ = rest.HTTPClientFor(nil)`, want: []string{viaClient}},
-		"Made":     {reason: "A client of controller-runtime is made.", source: `import "sigs.k8s.io/controller-runtime/pkg/client"; var c, _ = client.New(nil)`, want: []string{viaRuntime}},
-		"Given":    {reason: "A controller is given one.", source: `import "sigs.k8s.io/controller-runtime/pkg/client"; var c client.Client`},
-		"Manager":  {reason: "A manager makes one.", source: `import ctrl "sigs.k8s.io/controller-runtime"; var c, _ = ctrl.NewManager(nil)`, want: []string{viaRuntime}},
+		"Made":     {reason: "The creation of a client of controller-runtime is reported.", source: `import "sigs.k8s.io/controller-runtime/pkg/client"; var c, _ = client.New(nil)`, want: []string{viaRuntime}},
+		"Given":    {reason: "A client that a controller receives is not reported.", source: `import "sigs.k8s.io/controller-runtime/pkg/client"; var c client.Client`},
+		"Manager":  {reason: "The creation of a manager, which has a client, is reported.", source: `import ctrl "sigs.k8s.io/controller-runtime"; var c, _ = ctrl.NewManager(nil)`, want: []string{viaRuntime}},
 		"Namesake": {reason: "Another package may have a function of that name.", source: `import "example.org/client"; var c = client.New(nil)`},
 	}
 	for name, tc := range cases {

@@ -126,7 +126,7 @@ func TestTooLarge(t *testing.T) {
 		args   args
 		want   string
 	}{
-		"Small": {reason: "A package within the limits.", args: args{is: size{Files: 20, Lines: 2500}}},
+		"Small": {reason: "A package within the limits is accepted.", args: args{is: size{Files: 20, Lines: 2500}}},
 		"Files": {
 			reason: "A package must not have too many files.", args: args{is: size{Files: 21, Lines: 10}},
 			want: "it has 21 files and 10 lines, and may have 20 and 2500: split it",
@@ -135,7 +135,7 @@ func TestTooLarge(t *testing.T) {
 			reason: "A package must not have too many lines.", args: args{is: size{Files: 1, Lines: 2501}},
 			want: "it has 1 files and 2501 lines, and may have 20 and 2500: split it",
 		},
-		"Known": {reason: "A package that is known to be too large.", args: args{is: size{Files: 22, Lines: 3000}, allowed: size{Files: 22, Lines: 3000}}},
+		"Known": {reason: "A package that is listed as too large is accepted.", args: args{is: size{Files: 22, Lines: 3000}, allowed: size{Files: 22, Lines: 3000}}},
 		"Grown": {
 			reason: "A package that is listed as too large must not grow.", args: args{is: size{Files: 22, Lines: 3001}, allowed: size{Files: 22, Lines: 3000}},
 			want: "it has 22 files and 3001 lines, and may have 22 and 3000: split it",
@@ -163,10 +163,10 @@ func TestTooScattered(t *testing.T) {
 		allowed int
 		want    string
 	}{
-		"Few":    {reason: "A type within the limit.", files: five[:4]},
+		"Few":    {reason: "A type within the limit is accepted.", files: five[:4]},
 		"Many":   {reason: "The methods of a type must not be in too many files.", files: five, want: "it has methods in 5 files, and may have them in 4: a, b, c, d, e"},
-		"Known":  {reason: "A type that is known to be scattered.", files: five, allowed: 5},
-		"Shrunk": {reason: "One that is not scattered any more.", files: five[:4], allowed: 5, want: "it is within the limit: take it out of scattered"},
+		"Known":  {reason: "A type that is listed as scattered is accepted.", files: five, allowed: 5},
+		"Shrunk": {reason: "A type that is not scattered any more must be removed from the list.", files: five[:4], allowed: 5, want: "it is within the limit: take it out of scattered"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -107,7 +107,7 @@ func TestFindYAMLDecoders(t *testing.T) {
 		"Kubeconfig": {reason: "A kubeconfig is YAML.", source: `import "k8s.io/client-go/tools/clientcmd"; var c, err = clientcmd.Load(nil)`, want: []string{"k8s.io/client-go/tools/clientcmd.Load"}},
 		"Reader":     {reason: "A reader of kustomize decodes.", source: `import "sigs.k8s.io/kustomize/kyaml/kio"; var r = kio.ByteReader{}`, want: []string{"sigs.k8s.io/kustomize/kyaml/kio.ByteReader"}},
 		"Write":      {reason: "Encoding YAML is allowed.", source: `import "sigs.k8s.io/yaml"; var b, err = yaml.Marshal(nil)`},
-		"Ours":       {reason: "This one is bounded.", source: `import "github.com/crossplane-contrib/provider-kyma/internal/yamlsize"; var err = yamlsize.Limits{}.Unmarshal(nil, nil)`},
+		"Ours":       {reason: "The decoder of this repository is bounded.", source: `import "github.com/crossplane-contrib/provider-kyma/internal/yamlsize"; var err = yamlsize.Limits{}.Unmarshal(nil, nil)`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

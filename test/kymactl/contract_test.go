@@ -18,7 +18,7 @@ import (
 
 var _ = Describe("kymactl", func() {
 	It("exits with the documented codes", func(ctx SpecContext) {
-		p, r := newPerson(), startRegistry(controlplane.WebOptions{})
+		p, r := newTestUser(), startRegistry(controlplane.WebOptions{})
 		help := p.ok(ctx, "--help").stdout
 		Expect(strings.Join(strings.Fields(help), " ")).To(ContainSubstring(
 			"0 success, 1 failure, 2 usage error, 3 not found, 4 verification failed, 5 exists with different content, 6 timeout"))
@@ -63,7 +63,7 @@ var _ = Describe("kymactl", func() {
 	})
 
 	It("writes data to stdout, in the requested format, and everything else to stderr", func(ctx SpecContext) {
-		p, r := newPerson(), startRegistry(controlplane.WebOptions{})
+		p, r := newTestUser(), startRegistry(controlplane.WebOptions{})
 		key, pub := p.hasKeys(ctx, "k")
 		dir := p.sample("source", "a", 0)
 		p.makes(ctx, dir, "layout", "--key", key)
@@ -100,7 +100,7 @@ var _ = Describe("kymactl", func() {
 	})
 
 	It("completes command lines in all shells", func(ctx SpecContext) {
-		p := newPerson()
+		p := newTestUser()
 		for _, shell := range []string{"bash", "zsh", "fish"} {
 			script := p.ok(ctx, "completion", shell).stdout
 			Expect(script).To(ContainSubstring("kymactl"))
@@ -114,7 +114,7 @@ var _ = Describe("kymactl", func() {
 	})
 
 	It("compares two versions, and reports no difference if they are equal", func(ctx SpecContext) {
-		p := newPerson()
+		p := newTestUser()
 		p.makes(ctx, p.sample("a", "before", 0), "a")
 		p.makes(ctx, p.sample("b", "after", 0), "b.tar", "--version", "1.1.0")
 		changed := p.ok(ctx, "module", "diff", "a", "b.tar").stdout
@@ -125,7 +125,7 @@ var _ = Describe("kymactl", func() {
 })
 
 // slowPull returns the arguments of a pull through a slow proxy, so that there is time to draw a progress bar.
-func slowPull(p *person, r *controlplane.Registry) (args []string) {
+func slowPull(p *testUser, r *controlplane.Registry) (args []string) {
 	x := newProxy(r.URL())
 	x.changes(func(q *http.Response) {
 		if strings.Contains(q.Request.URL.Path, "/blobs/") {

@@ -19,14 +19,14 @@ import (
 // A second run completes the work of a process that was killed at any point.
 var _ = Describe("A killed command can be run again", func() {
 	var (
-		p        *person
+		p        *testUser
 		r        *controlplane.Registry
 		x        *proxy
 		key, pub string
 		digest   string
 	)
 	BeforeEach(func(ctx SpecContext) {
-		p, r = newPerson(), startRegistry(controlplane.WebOptions{})
+		p, r = newTestUser(), startRegistry(controlplane.WebOptions{})
 		x = newProxy(r.URL())
 		key, pub = p.hasKeys(ctx, "k")
 		digest = p.makes(ctx, p.sample("source", "a", 2000), "layout", "--key", key)

@@ -77,7 +77,7 @@ func (s *summary) installs() []string {
 	return out
 }
 
-func (p *person) inspect(ctx context.Context, reference string, args ...string) *summary {
+func (p *testUser) inspect(ctx context.Context, reference string, args ...string) *summary {
 	GinkgoHelper()
 	s := parsed[summary](p.ok(ctx, append([]string{"module", "inspect", reference, "-o", "json"}, args...)...).stdout)
 	return &s
@@ -85,7 +85,7 @@ func (p *person) inspect(ctx context.Context, reference string, args ...string) 
 
 var _ = Describe("module create", func() {
 	DescribeTable("creates a module from", func(ctx SpecContext, kind string, args []string, installs ...any) {
-		p := newPerson()
+		p := newTestUser()
 		dir := p.fixture(kind, "source")
 		before := hashOf(dir)
 		dry := p.ok(ctx, slices.Concat([]string{"module", "create", dir, "--dry-run"}, args)...)
@@ -107,7 +107,7 @@ var _ = Describe("module create", func() {
 	)
 
 	It("puts each file of a chart into its layer once, below the root", func(ctx SpecContext) {
-		p := newPerson()
+		p := newTestUser()
 		files := map[string]string{
 			"Chart.yaml": "apiVersion: v2\nname: deep\nversion: 1.0.0\n", "templates/a.yaml": configMap("a", "a"),
 			"templates/b/c/d/e.yaml": configMap("e", "e"), "values.yaml": "a: 1\n",
@@ -123,7 +123,7 @@ var _ = Describe("module create", func() {
 	})
 
 	It("lets flags override the input", func(ctx SpecContext) {
-		p := newPerson()
+		p := newTestUser()
 		dir := p.fixture("full", "source")
 		p.makes(ctx, dir, "layout", "--name", "example.org/module/renamed", "--version", "v2.0.0+build.7", "--channel", "rapid")
 		s := p.inspect(ctx, "layout")
@@ -132,7 +132,7 @@ var _ = Describe("module create", func() {
 	})
 
 	It("accepts a default custom resource that begins with ---, and writes no empty one into templates", func(ctx SpecContext) {
-		p := newPerson()
+		p := newTestUser()
 		dir := p.fixture("full", "source")
 		cr := string(must(os.ReadFile(filepath.Join(dir, "default.yaml"))))
 		p.input("source/default.yaml", "---\n"+cr)
@@ -143,7 +143,7 @@ var _ = Describe("module create", func() {
 	})
 
 	It("extends an image, whose layers stay the same", func(ctx SpecContext) {
-		p, r := newPerson(), startRegistry(controlplane.WebOptions{})
+		p, r := newTestUser(), startRegistry(controlplane.WebOptions{})
 		image := must(random.Image(2000, 3))
 		ref := must(name.NewTag(r.Host() + "/team/image:1.0"))
 		Expect(remote.Write(ref, image, remote.WithContext(ctx))).To(Succeed())
@@ -160,7 +160,7 @@ var _ = Describe("module create", func() {
 	})
 
 	It("extends a module, and keeps layers that are not replaced, but no signatures", func(ctx SpecContext) {
-		p, r := newPerson(), startRegistry(controlplane.WebOptions{})
+		p, r := newTestUser(), startRegistry(controlplane.WebOptions{})
 		key, _ := p.hasKeys(ctx, "k")
 		p.makes(ctx, p.sample("source", "a", 0), "base", "--key", key)
 		pushed := p.ok(ctx, "module", "push", "base", r.Host()+"/m").reference()
@@ -179,7 +179,7 @@ var _ = Describe("module create", func() {
 	})
 
 	It("warns only about images without a digest", func(ctx SpecContext) {
-		p := newPerson()
+		p := newTestUser()
 		pod := "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: IMAGE}]}\n"
 		for image, warned := range map[string]bool{
 			"registry.example.org/loose:1.0": true, "registry.example.org/bare": true,
@@ -196,7 +196,7 @@ var _ = Describe("module create", func() {
 	})
 
 	It("accepts the file that module init writes", func(ctx SpecContext) {
-		p := newPerson()
+		p := newTestUser()
 		dir := p.fixture("chart", "source")
 		p.ok(ctx, "module", "init", dir, "--name", greeter)
 		p.makes(ctx, dir, "layout")
@@ -205,7 +205,7 @@ var _ = Describe("module create", func() {
 })
 
 // template runs module template, and returns the object.
-func (p *person) template(ctx context.Context, reference string, args ...string) map[string]any {
+func (p *testUser) template(ctx context.Context, reference string, args ...string) map[string]any {
 	GinkgoHelper()
 	out := map[string]any{}
 	text := p.ok(ctx, append([]string{"module", "template", reference, "--repository", "registry.example.org/m"}, args...)...).stdout

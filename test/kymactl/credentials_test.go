@@ -34,12 +34,12 @@ func auths(host, user, password string) string {
 
 var _ = Describe("Credentials", func() {
 	var (
-		p    *person
+		p    *testUser
 		r    *controlplane.Registry
 		push func(more ...string) []string
 	)
 	BeforeEach(func(ctx SpecContext) {
-		p, r = newPerson(), startRegistry(controlplane.WebOptions{Username: user, Password: token})
+		p, r = newTestUser(), startRegistry(controlplane.WebOptions{Username: user, Password: token})
 		p.secrets = append(p.secrets, token, wrong, base64.StdEncoding.EncodeToString([]byte(user+":"+token)), base64.StdEncoding.EncodeToString([]byte(user+":"+wrong)))
 		p.makes(ctx, p.sample("source", "a", 0), "layout")
 		push = func(more ...string) []string {
@@ -124,7 +124,7 @@ var _ = Describe("Credentials", func() {
 
 var _ = Describe("TLS", func() {
 	It("is verified, unless a flag disables it", func(ctx SpecContext) {
-		p, r := newPerson(), startRegistry(controlplane.WebOptions{TLS: true, Username: user, Password: token})
+		p, r := newTestUser(), startRegistry(controlplane.WebOptions{TLS: true, Username: user, Password: token})
 		p.secrets = append(p.secrets, token)
 		p.hasHome(".docker/config.json", auths(r.Host(), user, token), 0o600)
 		p.makes(ctx, p.sample("source", "a", 0), "layout")
@@ -144,7 +144,7 @@ var _ = Describe("TLS", func() {
 	})
 
 	It("is only disabled with --plain-http, or for the local host", func(ctx SpecContext) {
-		p, r := newPerson(), startRegistry(controlplane.WebOptions{})
+		p, r := newTestUser(), startRegistry(controlplane.WebOptions{})
 		p.makes(ctx, p.sample("source", "a", 0), "layout")
 		// A name that does not exist is reached through a proxy, which sees the requested addresses.
 		var plain, tunnels atomic.Int32
@@ -169,7 +169,7 @@ var _ = Describe("TLS", func() {
 	})
 
 	It("cannot be set by the scheme of a reference: http:// and https:// are rejected", func(ctx SpecContext) {
-		p, r := newPerson(), startRegistry(controlplane.WebOptions{})
+		p, r := newTestUser(), startRegistry(controlplane.WebOptions{})
 		p.makes(ctx, p.sample("source", "a", 0), "layout")
 		for _, scheme := range []string{"https://", "http://"} {
 			p.fails(ctx, exitUsage, []string{scheme}, "module", "push", "layout", scheme+r.Host()+"/m")

@@ -61,13 +61,13 @@ func modes(root string, fileMode, dirMode os.FileMode) {
 // The same input gives the same digest. The fixtures have all kinds of parts.
 var _ = DescribeTableSubtree("The digest of", func(fixture string, args ...string) {
 	var (
-		p    *person
+		p    *testUser
 		dir  string
 		want string
 		tree string
 	)
 	BeforeEach(func(ctx SpecContext) {
-		p = newPerson()
+		p = newTestUser()
 		dir = p.fixture(fixture, "first")
 		want = p.makes(ctx, dir, "layout", args...)
 		tree = hashOf(p.at("layout"))

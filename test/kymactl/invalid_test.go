@@ -51,7 +51,7 @@ var _ = Describe("module create refuses", func() {
 	plain := identity + "manifests: [{path: plain.yaml}]\n"
 
 	DescribeTable("", func(ctx SpecContext, file, text string, args []string, why ...string) {
-		p := newPerson()
+		p := newTestUser()
 		files := maps.Clone(valid)
 		if file != "" {
 			files[file] = text
@@ -100,7 +100,7 @@ var _ = Describe("module create refuses", func() {
 	)
 
 	It("nothing if the input is valid", func(ctx SpecContext) {
-		p := newPerson()
+		p := newTestUser()
 		for _, text := range []string{valid["module.yaml"], plain} {
 			files := maps.Clone(valid)
 			files["module.yaml"] = text
@@ -109,7 +109,7 @@ var _ = Describe("module create refuses", func() {
 	})
 
 	It("a link that points outside of the directory", func(ctx SpecContext) {
-		p := newPerson()
+		p := newTestUser()
 		dir := p.writeDir("source", map[string]string{"chart/Chart.yaml": valid["chart/Chart.yaml"], "chart/templates/a.yaml": valid["plain.yaml"]})
 		outside := p.input("outside.yaml", configMap("outside", "secret of another client"))
 		Expect(os.Symlink(outside, dir+"/chart/templates/b.yaml")).To(Succeed())

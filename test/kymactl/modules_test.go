@@ -39,7 +39,7 @@ const (
 )
 
 // fixture copies a fixture, and returns the path of the copy.
-func (p *person) fixture(name, to string) string {
+func (p *testUser) fixture(name, to string) string {
 	GinkgoHelper()
 	dir := filepath.Join(p.path("input"), to)
 	Expect(os.CopyFS(dir, os.DirFS(filepath.Join(fixtures, name)))).To(Succeed())
@@ -68,7 +68,7 @@ func noise(bytes, seed int) string {
 
 // sample writes version 1.0.0 of greeter, with charts of size bytes of noise and a ConfigMap with a text, and returns its
 // directory.
-func (p *person) sample(name, text string, size int) string {
+func (p *testUser) sample(name, text string, size int) string {
 	GinkgoHelper()
 	files := map[string]string{
 		"module.yaml":          "name: " + greeter + "\nversion: 1.0.0\nmanifests: [{name: said, path: said.yaml}]\ncharts:\n",
@@ -89,14 +89,14 @@ func (p *person) sample(name, text string, size int) string {
 }
 
 // makes creates a layout from a directory, and returns its digest.
-func (p *person) makes(ctx context.Context, dir, output string, args ...string) string {
+func (p *testUser) makes(ctx context.Context, dir, output string, args ...string) string {
 	GinkgoHelper()
 	return p.ok(ctx, append([]string{"module", "create", dir, "-o", p.output(output)}, args...)...).digest()
 }
 
 // blobs returns the blobs of a layout in a directory, by digest. Each must match its digest, and the layout must not contain
 // anything else.
-func (p *person) blobs(layout string) map[string]string {
+func (p *testUser) blobs(layout string) map[string]string {
 	GinkgoHelper()
 	path := p.at(layout)
 	Expect(names(path)).To(ConsistOf("oci-layout", "index.json", "blobs"))
@@ -159,7 +159,7 @@ func (m manifest) digests() []string {
 }
 
 // manifestOf returns the manifest of a layout.
-func (p *person) manifestOf(layout, digest string) manifest {
+func (p *testUser) manifestOf(layout, digest string) manifest {
 	GinkgoHelper()
 	return parsed[manifest](p.blobs(layout)[digest])
 }
@@ -212,7 +212,7 @@ func untar(data string) (paths []string, files map[string]string) {
 }
 
 // hasKeys creates a key pair, name.key and name.pub, and returns the paths. The private key is a secret.
-func (p *person) hasKeys(ctx context.Context, name string) (private, public string) {
+func (p *testUser) hasKeys(ctx context.Context, name string) (private, public string) {
 	GinkgoHelper()
 	prefix := filepath.Join(p.path("input"), name)
 	p.ok(ctx, "module", "keygen", prefix)
@@ -222,7 +222,7 @@ func (p *person) hasKeys(ctx context.Context, name string) (private, public stri
 }
 
 // keepsSecret adds all lines of a PEM file but the first and last to the secrets.
-func (p *person) keepsSecret(text string) {
+func (p *testUser) keepsSecret(text string) {
 	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
 		if !strings.HasPrefix(line, "-----") {
 			p.secrets = append(p.secrets, line)

@@ -16,12 +16,12 @@ import (
 
 var _ = Describe("module push", func() {
 	var (
-		p *person
+		p *testUser
 		r *controlplane.Registry
 		x *proxy
 	)
 	BeforeEach(func() {
-		p, r = newPerson(), startRegistry(controlplane.WebOptions{})
+		p, r = newTestUser(), startRegistry(controlplane.WebOptions{})
 		x = newProxy(r.URL())
 	})
 
@@ -89,7 +89,7 @@ var _ = Describe("module push", func() {
 // the tag again after its write.
 var _ = Describe("Concurrent pushes", func() {
 	It("succeed for one process, and fail for the other", func(ctx SpecContext) {
-		p, r := newPerson(), startRegistry(controlplane.WebOptions{})
+		p, r := newTestUser(), startRegistry(controlplane.WebOptions{})
 		a, b := p.makes(ctx, p.sample("a", "a", 0), "a"), p.makes(ctx, p.sample("b", "b", 0), "b")
 		Expect(a).NotTo(Equal(b))
 		for round := range 5 {
@@ -119,7 +119,7 @@ var _ = Describe("Concurrent pushes", func() {
 	})
 
 	It("report the last digest that they read for the tag", func(ctx SpecContext) {
-		p, r := newPerson(), startRegistry(controlplane.WebOptions{})
+		p, r := newTestUser(), startRegistry(controlplane.WebOptions{})
 		p.makes(ctx, p.sample("a", "a", 0), "a")
 		p.makes(ctx, p.sample("b", "b", 0), "b")
 		for round := range 8 {

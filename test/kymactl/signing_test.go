@@ -17,13 +17,13 @@ import (
 
 var _ = Describe("module sign", func() {
 	var (
-		p        *person
+		p        *testUser
 		r        *controlplane.Registry
 		key, pub string
 		ref      string
 	)
 	BeforeEach(func(ctx SpecContext) {
-		p, r = newPerson(), startRegistry(controlplane.WebOptions{})
+		p, r = newTestUser(), startRegistry(controlplane.WebOptions{})
 		key, pub = p.hasKeys(ctx, "k")
 		p.makes(ctx, p.sample("source", "a", 0), "layout")
 		ref = p.ok(ctx, "module", "push", "layout", r.Host()+"/m").reference()
@@ -111,7 +111,7 @@ type values = map[string]any
 
 // None of these attacks changes the signature.
 var _ = DescribeTable("module verify detects changes to", func(ctx SpecContext, why string, attack func(component, first, all values)) {
-	p, r := newPerson(), startRegistry(controlplane.WebOptions{})
+	p, r := newTestUser(), startRegistry(controlplane.WebOptions{})
 	pub := p.input("k.pub", string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: must(x509.MarshalPKIXPublicKey(&aKey().PublicKey))})))
 	c := controlplane.Component{
 		Name: greeter, Version: "1.0.0",

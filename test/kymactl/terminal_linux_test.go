@@ -14,19 +14,19 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// terminal returns both ends of a pseudoterminal: program is written by a program, person reads its output.
-func terminal() (program, person *os.File) {
+// terminal returns both ends of a pseudoterminal: program is written by a program, reader reads its output.
+func terminal() (program, reader *os.File) {
 	GinkgoHelper()
-	person = must(os.OpenFile("/dev/ptmx", os.O_RDWR, 0))
-	DeferCleanup(person.Close)
-	fd := int(person.Fd())
+	reader = must(os.OpenFile("/dev/ptmx", os.O_RDWR, 0))
+	DeferCleanup(reader.Close)
+	fd := int(reader.Fd())
 	Expect(unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)).To(Succeed())
 	n := must(unix.IoctlGetInt(fd, unix.TIOCGPTN))
-	return must(os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)), person
+	return must(os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)), reader
 }
 
 var _ = DescribeTable("A progress bar is shown", func(ctx SpecContext, isTerminal bool, flags ...string) {
-	p, r := newPerson(), startRegistry(controlplane.WebOptions{})
+	p, r := newTestUser(), startRegistry(controlplane.WebOptions{})
 	p.makes(ctx, p.sample("source", "a", 100_000), "layout")
 	p.ok(ctx, "module", "push", "layout", r.Host()+"/m")
 	cmd := p.command(ctx, binary, append(slowPull(p, r), flags...)...)
@@ -36,12 +36,12 @@ var _ = DescribeTable("A progress bar is shown", func(ctx SpecContext, isTermina
 		Expect(done.stderr).NotTo(Or(ContainSubstring("\r"), ContainSubstring("\x1b"), ContainSubstring("Pulling")))
 		return
 	}
-	program, person := terminal()
+	program, reader := terminal()
 	cmd.Stderr = program
 	shown := make(chan string, 1)
 	go func() {
 		// The read ends with an error when the last program has closed it.
-		data, _ := io.ReadAll(person)
+		data, _ := io.ReadAll(reader)
 		shown <- string(data)
 	}()
 	o := p.startFrom(cmd, "")

@@ -18,7 +18,7 @@ import (
 
 var _ = Describe("module pull and copy", func() {
 	var (
-		p        *person
+		p        *testUser
 		r        *controlplane.Registry
 		x        *proxy
 		key, pub string
@@ -26,7 +26,7 @@ var _ = Describe("module pull and copy", func() {
 		source   string
 	)
 	BeforeEach(func(ctx SpecContext) {
-		p, r = newPerson(), startRegistry(controlplane.WebOptions{})
+		p, r = newTestUser(), startRegistry(controlplane.WebOptions{})
 		x = newProxy(r.URL())
 		key, pub = p.hasKeys(ctx, "k")
 		digest = p.makes(ctx, p.sample("source", "a", 300_000), "layout", "--key", key)
@@ -139,7 +139,7 @@ func stored(path, digest string, sizes map[string]int64) bool {
 
 // A process that ends on a signal leaves no files, and reports the signal.
 var _ = DescribeTable("A command ends when it is interrupted by", func(ctx SpecContext, signal os.Signal, args ...string) {
-	p, r := newPerson(), startRegistry(controlplane.WebOptions{})
+	p, r := newTestUser(), startRegistry(controlplane.WebOptions{})
 	x := newProxy(r.URL())
 	key, _ := p.hasKeys(ctx, "k")
 	p.makes(ctx, p.sample("source", "a", 0), "layout")

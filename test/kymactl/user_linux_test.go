@@ -13,9 +13,9 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// otherUser runs the processes of a person as another user: as UID 65534 if the test runs as root, otherwise with another ID in a
+// otherUser runs the processes of a testUser as another user: as UID 65534 if the test runs as root, otherwise with another ID in a
 // user namespace.
-func (p *person) otherUser() {
+func (p *testUser) otherUser() {
 	GinkgoHelper()
 	if os.Getuid() != 0 {
 		p.attributes = &syscall.SysProcAttr{
@@ -33,7 +33,7 @@ func (p *person) otherUser() {
 
 var _ = Describe("Another user", func() {
 	It("gets the same digest for a read-only directory", func(ctx SpecContext) {
-		p := newPerson()
+		p := newTestUser()
 		p.otherUser()
 		dir := p.fixture("full", "source")
 		modes(dir, 0o444, 0o555)

@@ -174,13 +174,13 @@ spec:
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
 `
 	return map[string]pair{
-		"ServiceNodePort":     {reason: "Ports and policies of one type go.", a: service(ports), b: service(ports + "type: NodePort")},
-		"ServiceLoadBalancer": {reason: "So do those of another.", a: service(ports), b: service(ports + "type: LoadBalancer\nexternalTrafficPolicy: Local")},
-		"ServiceOutside":      {reason: "From one type that is seen from outside to another.", a: service(ports + "type: NodePort"), b: service(ports + "type: LoadBalancer\nallocateLoadBalancerNodePorts: false")},
-		"ServiceName":         {reason: "Addresses go.", a: service(ports), b: service(ports + "type: ExternalName\nexternalName: example.org")},
-		"ServiceHealth":       {reason: "The port of a check goes.", a: service(ports + "type: LoadBalancer\nexternalTrafficPolicy: Local"), b: service(ports + "type: NodePort")},
-		"ServiceClass":        {reason: "So does a class.", a: service(ports + "type: LoadBalancer\nloadBalancerClass: example.org/x"), b: service(ports)},
-		"ServiceFamilies":     {reason: "Families are given out again.", a: service(ports + "ipFamilyPolicy: PreferDualStack"), b: service(ports + "ipFamilyPolicy: SingleStack")},
+		"ServiceNodePort":     {reason: "Node ports and policies are removed with the type NodePort.", a: service(ports), b: service(ports + "type: NodePort")},
+		"ServiceLoadBalancer": {reason: "Node ports and policies are removed with the type LoadBalancer.", a: service(ports), b: service(ports + "type: LoadBalancer\nexternalTrafficPolicy: Local")},
+		"ServiceOutside":      {reason: "The type changes from one that is reachable from outside to another.", a: service(ports + "type: NodePort"), b: service(ports + "type: LoadBalancer\nallocateLoadBalancerNodePorts: false")},
+		"ServiceName":         {reason: "Cluster IPs are removed for the type ExternalName.", a: service(ports), b: service(ports + "type: ExternalName\nexternalName: example.org")},
+		"ServiceHealth":       {reason: "The port of the health check is removed with the local policy.", a: service(ports + "type: LoadBalancer\nexternalTrafficPolicy: Local"), b: service(ports + "type: NodePort")},
+		"ServiceClass":        {reason: "The class of a load balancer is removed with its type.", a: service(ports + "type: LoadBalancer\nloadBalancerClass: example.org/x"), b: service(ports)},
+		"ServiceFamilies":     {reason: "IP families are allocated again.", a: service(ports + "ipFamilyPolicy: PreferDualStack"), b: service(ports + "ipFamilyPolicy: SingleStack")},
 		"ServiceHeadless": {
 			reason: "A cluster IP cannot become None, and None cannot be changed.",
 			a:      service(ports), b: service(ports + "clusterIP: None"),

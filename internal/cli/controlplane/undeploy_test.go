@@ -198,8 +198,8 @@ func TestRemoveProtected(t *testing.T) {
 		timeout  time.Duration
 		want     []string
 	}{
-		"ForAWhile": {"It is deleted when nothing protects it anymore.", 2, time.Minute, nil},
-		"ForEver":   {"The message names what protects it.", 1000, 2 * time.Second, []string{"ConfigMap default/protected", "in-use by 1 usage(s)"}},
+		"ForAWhile": {"The object is deleted when nothing protects it anymore.", 2, time.Minute, nil},
+		"ForEver":   {"The message names what protects the object.", 1000, 2 * time.Second, []string{"ConfigMap default/protected", "in-use by 1 usage(s)"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

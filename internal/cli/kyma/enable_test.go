@@ -165,7 +165,7 @@ func TestRefused(t *testing.T) {
 		"Policy":        {"The policy is checked.", k.Namespace, "module enable m2 --custom-resource-policy Keep", command.ExitUsage, []string{"CreateAndDelete or Ignore"}},
 		"ValuesOfTwo":   {"Values require a single module.", k.Namespace, "module enable m2 m3 --values x.yaml", command.ExitUsage, []string{"one at a time"}},
 		"NoValues":      {"A file that does not exist is wrong usage.", k.Namespace, "module enable m2 --values /does/not/exist", command.ExitUsage, []string{"no such file"}},
-		"InstallOfTwo":  {"So do values of an install.", k.Namespace, "module enable m2 m3 --install-values a=x.yaml", command.ExitUsage, []string{"one at a time"}},
+		"InstallOfTwo":  {"Values of an install require a single module.", k.Namespace, "module enable m2 m3 --install-values a=x.yaml", command.ExitUsage, []string{"one at a time"}},
 		"InstallFile":   {"An install needs a file.", k.Namespace, "module enable m2 --install-values a", command.ExitUsage, []string{"use INSTALL=FILE"}},
 		"InstallNone":   {"A file needs an install.", k.Namespace, "module enable m2 --install-values =a", command.ExitUsage, []string{"use INSTALL=FILE"}},
 		"InstallTwice":  {"An install has one file.", k.Namespace, "module enable m2 --install-values a=/dev/null --install-values a=/dev/null", command.ExitUsage, []string{`install "a" twice`}},

@@ -94,7 +94,7 @@ func TestCreateFromImage(t *testing.T) {
 	}
 
 	// Only a name and a version are needed in addition, and nothing in the working directory is added.
-	if err := os.WriteFile("stray.yaml", []byte("a: b"), 0o600); err != nil {
+	if err := os.WriteFile("extra.yaml", []byte("a: b"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	alone := kymactl(t, "module", "create", "--from", repository+"@"+digest, "--name", greeter, "--version", "1.0.0", "-o", "alone").want(t, command.ExitOK, "")

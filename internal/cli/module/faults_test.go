@@ -279,7 +279,7 @@ func TestTLS(t *testing.T) {
 		"PlainToTLS":   {"Plain HTTP to a TLS server has its own message.", []string{secure.Host() + "/m", "--plain-http"}, command.ExitFailure, "--plain-http"},
 		"Loopback":     {"Loopback addresses can use plain HTTP, whatever the flags.", []string{open.Host() + "/m", "--ca-file", ca}, command.ExitOK, "Pushed"},
 		"CAFile":       {"A trusted certificate is accepted.", []string{secure.Host() + "/m", "--ca-file", ca}, command.ExitOK, "Pushed"},
-		"SkipVerify":   {"So is any certificate without verification.", []string{secure.Host() + "/n", "--insecure-skip-tls-verify"}, command.ExitOK, "Pushed"},
+		"SkipVerify":   {"Any certificate is accepted without verification.", []string{secure.Host() + "/n", "--insecure-skip-tls-verify"}, command.ExitOK, "Pushed"},
 		"Plain":        {"Plain HTTP is used if the flag is set.", []string{open.Host() + "/n", "--plain-http"}, command.ExitOK, "Pushed"},
 		"NoSuchCA":     {"The message names a missing file.", []string{secure.Host() + "/m", "--ca-file", ca + "x"}, command.ExitUsage, "--ca-file"},
 		"Contradicted": {"Flags that contradict each other are refused.", []string{secure.Host() + "/m", "--plain-http", "--ca-file", ca}, command.ExitUsage, "--plain-http"},

@@ -225,7 +225,7 @@ func TestInspectionUsage(t *testing.T) {
 		"Format":     {"An unknown format is refused.", []string{"inspect", path, "-o", "xml"}, command.ExitUsage, "xml"},
 		"TwoFormats": {"The descriptor has one format.", []string{"inspect", path, "--descriptor", "-o", "json"}, command.ExitUsage, "--output"},
 		"NoModule":   {"The module must exist.", []string{"inspect", missing}, command.ExitNotFound, "no.tar"},
-		"NoTag":      {"So must the version.", []string{"inspect", r.Host() + "/modules//" + greeter + ":9.9.9"}, command.ExitNotFound, "9.9.9"},
+		"NoTag":      {"The version must exist.", []string{"inspect", r.Host() + "/modules//" + greeter + ":9.9.9"}, command.ExitNotFound, "9.9.9"},
 		"NoVersion":  {"A reference needs a version.", []string{"inspect", r.Host() + "/modules"}, command.ExitUsage, "version"},
 		"DiffFormat": {"An unknown format is refused.", []string{"diff", path, path, "-o", "xml"}, command.ExitUsage, "xml"},
 		"DiffTo":     {"Both modules must exist.", []string{"diff", path, missing}, command.ExitNotFound, "no.tar"},

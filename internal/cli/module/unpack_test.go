@@ -116,9 +116,9 @@ func TestUnpackRefuses(t *testing.T) {
 		want   string
 	}{
 		"File":     {"A file is not replaced.", []string{module, "-o", "file", "--force"}, command.ExitExists, "is not a directory"},
-		"Link":     {"Nor is a link.", []string{module, "-o", "link", "--force"}, command.ExitExists, "is not a directory"},
-		"Work":     {"Nor are files of the user.", []string{module, "-o", "work", "--force"}, command.ExitExists, "something other than an unpacked module"},
-		"Here":     {"Nor is the working directory.", []string{module, "-o", ".", "--force"}, command.ExitUsage, "-o .:"},
+		"Link":     {"A symbolic link is not replaced.", []string{module, "-o", "link", "--force"}, command.ExitExists, "is not a directory"},
+		"Work":     {"A directory with other files of the user is not replaced.", []string{module, "-o", "work", "--force"}, command.ExitExists, "something other than an unpacked module"},
+		"Here":     {"The working directory is not replaced.", []string{module, "-o", ".", "--force"}, command.ExitUsage, "-o .:"},
 		"Stdout":   {"Files cannot go to stdout.", []string{module, "-o", "-"}, command.ExitUsage, "-o -:"},
 		"Format":   {"An unknown format is refused.", []string{module, "--output-format", "xml"}, command.ExitUsage, "xml"},
 		"Missing":  {"The module must exist.", []string{r.Host() + "/modules//" + greeter + ":9.0.0", "-o", "x"}, command.ExitNotFound, "9.0.0"},
@@ -196,7 +196,7 @@ func TestManifest(t *testing.T) {
 		"Layout":    {"A layout is not in a registry.", []string{layout}, "--repository"},
 		"Mapping":   {"An unknown mapping is refused.", []string{layout, "--repository", "example.org/m", "--name-mapping", "x"}, "--name-mapping"},
 		"Name":      {"A name must be valid in Kubernetes.", []string{layout, "--name", "A"}, "--name"},
-		"Namespace": {"So must a namespace.", []string{layout, "-n", "a.b"}, "--namespace"},
+		"Namespace": {"A namespace must be valid in Kubernetes.", []string{layout, "-n", "a.b"}, "--namespace"},
 		"Config":    {"A cluster is needed.", []string{layout, "--provider-config", ""}, "--provider-config"},
 		"None":      {"A module is needed.", nil, "arg"},
 	} {

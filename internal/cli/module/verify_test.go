@@ -229,14 +229,14 @@ func TestVerify(t *testing.T) {
 		code   command.ExitCode
 		want   string
 	}{
-		"Registry":    {"It is signed.", []string{signed, "--key", k.pub, "--signature-name", "acme"}, command.ExitOK, "signed as acme"},
-		"Layout":      {"It is signed.", []string{layout, "--key", k.pub}, command.ExitOK, "signed as " + kymaSignature},
-		"Digest":      {"It is signed.", []string{layout + "@" + digest, "--key", k.pub}, command.ExitOK, "Verified"},
+		"Registry":    {"A signed module in a registry is verified.", []string{signed, "--key", k.pub, "--signature-name", "acme"}, command.ExitOK, "signed as acme"},
+		"Layout":      {"A signed module in a layout is verified.", []string{layout, "--key", k.pub}, command.ExitOK, "signed as " + kymaSignature},
+		"Digest":      {"A signed module is verified by its digest.", []string{layout + "@" + digest, "--key", k.pub}, command.ExitOK, "Verified"},
 		"PKCS1":       {"A key can be in PKCS#1.", []string{layout, "--key", pkcs1}, command.ExitOK, "Verified"},
 		"OneOfTwo":    {"One key of several is enough.", []string{layout, "--key", other.pub, "--key", k.pub}, command.ExitOK, "Verified"},
-		"WrongKey":    {"It is signed with another key.", []string{layout, "--key", other.pub}, command.ExitUnverified, "does not match this component and the public key"},
+		"WrongKey":    {"A module that is signed with another key is not verified.", []string{layout, "--key", other.pub}, command.ExitUnverified, "does not match this component and the public key"},
 		"WrongName":   {"The signature must have the given name.", []string{signed, "--key", k.pub}, command.ExitUnverified, "no signature named " + kymaSignature},
-		"NoCosign":    {"There is no cosign signature.", []string{layout, "--key", k.pub, "--cosign"}, command.ExitUnverified, "not signed with cosign"},
+		"NoCosign":    {"A module without a cosign signature is not verified.", []string{layout, "--key", k.pub, "--cosign"}, command.ExitUnverified, "not signed with cosign"},
 		"NoKey":       {"Nothing is verified without a key.", []string{layout}, command.ExitUsage, "--key FILE is required"},
 		"NoName":      {"The name must not be empty.", []string{layout, "--key", k.pub, "--signature-name="}, command.ExitUsage, "--signature-name"},
 		"PrivateKey":  {"A private key cannot verify.", []string{layout, "--key", k.key}, command.ExitUsage, "private key"},

@@ -150,7 +150,7 @@ func (r *reachable) report(ctx context.Context, o client.Object, s *v1alpha1.Pro
 	if !ok {
 		return wait, nil
 	}
-	c, err := r.placed(ctx, o, uid, answer)
+	c, err := r.checkCluster(ctx, o, uid, answer)
 	if err != nil {
 		return 0, err
 	}

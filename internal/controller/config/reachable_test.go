@@ -224,7 +224,7 @@ func TestReachable(t *testing.T) {
 				},
 				want: want{reported: up("v1.36.3")},
 			},
-			{reason: "It connects.", do: connect(connected()), want: want{reported: up("v1.36.3")}},
+			{reason: "The connection connects.", do: connect(connected()), want: want{reported: up("v1.36.3")}},
 		},
 		"Hostile": {
 			{

@@ -205,7 +205,7 @@ func TestNeedsUpdate(t *testing.T) {
 		change func(m *v1alpha1.Manifest)
 		want   bool
 	}{
-		"Nothing": {"It came back as it was.", func(*v1alpha1.Manifest) {}, false},
+		"Nothing": {"The API server returned the Manifest unchanged.", func(*v1alpha1.Manifest) {}, false},
 		"Encoding": {"The API server encodes in its own way.", func(m *v1alpha1.Manifest) {
 			m.Spec.ForProvider.Installs[0].Values.Raw = []byte(`{"a":{"x":null},"b":1}`)
 		}, false},

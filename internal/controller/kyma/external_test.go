@@ -193,7 +193,7 @@ func TestReportedOnce(t *testing.T) {
 		want     bool
 	}{
 		"UpToDate":  {reason: "Nothing has to be done.", created: true, children: []*v1alpha1.Manifest{installed(newKyma(), tpl)}, want: true},
-		"Update":    {reason: "Update reports.", created: true},
+		"Update":    {reason: "Update reports the changes.", created: true},
 		"Forbidden": {reason: "Nothing is done.", created: true, policies: observe, want: true},
 		"Missing":   {reason: "Nothing is created.", policies: observe, want: true},
 		"Create":    {reason: "Create does not report.", want: true},

@@ -163,11 +163,11 @@ func TestOwnWrites(t *testing.T) {
 		change func(k *v1alpha1.Kyma)
 		want   bool
 	}{
-		"References": {"References are ours.", func(k *v1alpha1.Kyma) { k.Spec.ResourceRefs = []v1alpha1.ManifestReference{{Name: "x"}} }, false},
-		"Finalizer":  {"So is the finalizer.", func(k *v1alpha1.Kyma) { k.Finalizers = []string{"x"} }, false},
-		"Name":       {"So is the external name.", func(k *v1alpha1.Kyma) { meta.SetExternalName(k, "x") }, false},
-		"Spec":       {"The rest of the spec is a user's.", func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Modules = nil }, true},
-		"Label":      {"So are labels.", func(k *v1alpha1.Kyma) { k.Labels = map[string]string{"a": "b"} }, true},
+		"References": {"The provider writes the references to Manifests.", func(k *v1alpha1.Kyma) { k.Spec.ResourceRefs = []v1alpha1.ManifestReference{{Name: "x"}} }, false},
+		"Finalizer":  {"The provider writes the finalizer.", func(k *v1alpha1.Kyma) { k.Finalizers = []string{"x"} }, false},
+		"Name":       {"The provider writes the external name.", func(k *v1alpha1.Kyma) { meta.SetExternalName(k, "x") }, false},
+		"Spec":       {"Users write the rest of the spec.", func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Modules = nil }, true},
+		"Label":      {"Users write labels.", func(k *v1alpha1.Kyma) { k.Labels = map[string]string{"a": "b"} }, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

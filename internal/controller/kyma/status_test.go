@@ -180,10 +180,10 @@ func TestStatusOfGeneration(t *testing.T) {
 		want   v1alpha1.State
 		why    string
 	}{
-		"Both":  {"Both are of the Manifest as it is.", seen(2, 2), v1alpha1.StateReady, "Available"},
-		"None":  {"Neither is.", seen(1, 1), v1alpha1.StateProcessing, "Progressing"},
-		"Ready": {"Ready alone is of before, as after a pass that ended before the look.", seen(1, 2), v1alpha1.StateProcessing, "Progressing"},
-		"Old":   {"What an older provider wrote counts by Synced.", seen(0, 2), v1alpha1.StateReady, "Available"},
+		"Both":  {"Ready and Synced are of the current generation of the Manifest.", seen(2, 2), v1alpha1.StateReady, "Available"},
+		"None":  {"Neither Ready nor Synced is of the current generation.", seen(1, 1), v1alpha1.StateProcessing, "Progressing"},
+		"Ready": {"Only Ready is of an earlier generation, as after a pass that ended before the observation.", seen(1, 2), v1alpha1.StateProcessing, "Progressing"},
+		"Old":   {"If an older provider wrote Ready without a generation, that of Synced counts.", seen(0, 2), v1alpha1.StateReady, "Available"},
 		"Failed": {"A Manifest that cannot be observed is in an error.", func(m *v1alpha1.Manifest) {
 			seen(1, 2)(m)
 			m.SetConditions(xpv2.ReconcileError(errors.New("no")).WithObservedGeneration(2))

@@ -39,8 +39,8 @@ func TestAddIndexes(t *testing.T) {
 		want          []string
 	}{
 		"Child":    {"A Manifest is found by its Kyma.", indexKyma, installed(k, tpl), []string{string(kymaUID)}},
-		"Released": {"So is one that was released.", indexKyma, released, []string{"someone"}},
-		"Free":     {"Others are not.", indexKyma, &v1alpha1.Manifest{}, nil},
+		"Released": {"A released Manifest is found by its former Kyma.", indexKyma, released, []string{"someone"}},
+		"Free":     {"A Manifest without a Kyma is not found by one.", indexKyma, &v1alpha1.Manifest{}, nil},
 		"Modules":  {"A Kyma is found by its modules.", indexModules, k, []string{"a", "b"}},
 		"Module":   {"A template is found by its module.", indexModule, &tpl, []string{"a"}},
 	}

@@ -32,27 +32,27 @@ func TestMatters(t *testing.T) {
 		change func(m *v1alpha1.Manifest)
 		want   bool
 	}{
-		"Nothing":    {"A resync changes nothing.", func(*v1alpha1.Manifest) {}, false},
-		"Annotation": {"Annotations of others do not matter.", func(m *v1alpha1.Manifest) { m.Annotations = map[string]string{"a": "b"} }, false},
-		"Finalizer":  {"Nor do finalizers.", func(m *v1alpha1.Manifest) { m.Finalizers = []string{"x"} }, false},
-		"Counts":     {"Nor does what the Kyma does not show.", func(m *v1alpha1.Manifest) { m.Status.AtProvider.Resources = &v1alpha1.ResourceCounts{Total: 3} }, false},
-		"Spec":       {"The spec does.", func(m *v1alpha1.Manifest) { m.Generation++ }, true},
-		"State":      {"The state does.", in(v1alpha1.StateWarning, ""), true},
-		"Message":    {"The message does.", in(v1alpha1.StateReady, "x"), true},
-		"Deletion":   {"Deletion does.", deleted, true},
-		"Seen":       {"So does that the spec was seen.", func(m *v1alpha1.Manifest) { m.SetConditions(xpv2.ReconcileSuccess().WithObservedGeneration(2)) }, true},
-		"Generation": {"So does that Ready is of another generation.", func(m *v1alpha1.Manifest) { m.Status.Conditions[0].ObservedGeneration = 2 }, true},
-		"Synced": {"So does a failed observation.", func(m *v1alpha1.Manifest) {
+		"Nothing":    {"A resync without a change does not affect the Kyma.", func(*v1alpha1.Manifest) {}, false},
+		"Annotation": {"Annotations of other clients do not affect the Kyma.", func(m *v1alpha1.Manifest) { m.Annotations = map[string]string{"a": "b"} }, false},
+		"Finalizer":  {"Finalizers of a Manifest do not affect the Kyma.", func(m *v1alpha1.Manifest) { m.Finalizers = []string{"x"} }, false},
+		"Counts":     {"A status field that the Kyma does not show does not affect it.", func(m *v1alpha1.Manifest) { m.Status.AtProvider.Resources = &v1alpha1.ResourceCounts{Total: 3} }, false},
+		"Spec":       {"A change of the spec of a Manifest affects the Kyma.", func(m *v1alpha1.Manifest) { m.Generation++ }, true},
+		"State":      {"A change of the state of a Manifest affects the Kyma.", in(v1alpha1.StateWarning, ""), true},
+		"Message":    {"A change of the message of a Manifest affects the Kyma.", in(v1alpha1.StateReady, "x"), true},
+		"Deletion":   {"The deletion of a Manifest affects the Kyma.", deleted, true},
+		"Seen":       {"A new observed generation of the condition Synced affects the Kyma.", func(m *v1alpha1.Manifest) { m.SetConditions(xpv2.ReconcileSuccess().WithObservedGeneration(2)) }, true},
+		"Generation": {"A new observed generation of the condition Ready affects the Kyma.", func(m *v1alpha1.Manifest) { m.Status.Conditions[0].ObservedGeneration = 2 }, true},
+		"Synced": {"A failed observation of a Manifest affects the Kyma.", func(m *v1alpha1.Manifest) {
 			m.SetConditions(xpv2.ReconcileError(errors.New("no")).WithObservedGeneration(1))
 		}, true},
-		"Stalled": {"So does that only a change can help, even if the message is the same.", func(m *v1alpha1.Manifest) {
+		"Stalled": {"A new condition Stalled affects the Kyma, even if the message is the same.", func(m *v1alpha1.Manifest) {
 			conditions.MarkStalled(&m.Status.ConditionedStatus, 1, v1alpha1.ReasonModuleFailed, "x")
 		}, true},
-		"Verified": {"So do signatures.", func(m *v1alpha1.Manifest) {
+		"Verified": {"A change of the verified signatures affects the Kyma.", func(m *v1alpha1.Manifest) {
 			m.SetConditions(verifiedCondition(corev1.ConditionFalse, v1alpha1.ReasonNotVerified, "x"))
 		}, true},
-		"Label": {"So do labels, which are restored.", func(m *v1alpha1.Manifest) { delete(m.Labels, v1alpha1.LabelChannel) }, true},
-		"Owner": {"So does the owner.", func(m *v1alpha1.Manifest) { m.OwnerReferences = nil }, true},
+		"Label": {"A removed label affects the Kyma, because the Kyma restores it.", func(m *v1alpha1.Manifest) { delete(m.Labels, v1alpha1.LabelChannel) }, true},
+		"Owner": {"A removed owner reference affects the Kyma.", func(m *v1alpha1.Manifest) { m.OwnerReferences = nil }, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -72,15 +72,15 @@ func TestChanged(t *testing.T) {
 		change func(t *v1alpha1.ModuleTemplate)
 		want   bool
 	}{
-		"Nothing":   {"A resync changes nothing.", func(*v1alpha1.ModuleTemplate) {}, false},
-		"Label":     {"Labels of others do not matter.", func(t *v1alpha1.ModuleTemplate) { t.Labels = map[string]string{"a": "b"} }, false},
-		"Handled":   {"Nor does that a request was handled.", func(t *v1alpha1.ModuleTemplate) { t.Status.LastHandledReconcileAt = "x" }, false},
-		"Module":    {"The label with the name of the module does.", func(t *v1alpha1.ModuleTemplate) { t.Labels = map[string]string{v1alpha1.LabelModuleName: "b"} }, true},
-		"Spec":      {"The spec does.", func(t *v1alpha1.ModuleTemplate) { t.Generation++ }, true},
-		"Digest":    {"Another content does.", func(t *v1alpha1.ModuleTemplate) { t.Status.Digest = "x" }, true},
-		"Resources": {"So does what it means to us.", func(t *v1alpha1.ModuleTemplate) { t.Status.Resources = nil }, true},
-		"Condition": {"So does that it cannot be resolved.", func(t *v1alpha1.ModuleTemplate) { t.Status.Conditions[0].Status = corev1.ConditionFalse }, true},
-		"Downgrade": {"So does leave to go back.", func(t *v1alpha1.ModuleTemplate) {
+		"Nothing":   {"A resync without a change does not affect Kymas.", func(*v1alpha1.ModuleTemplate) {}, false},
+		"Label":     {"Labels of other clients do not affect Kymas.", func(t *v1alpha1.ModuleTemplate) { t.Labels = map[string]string{"a": "b"} }, false},
+		"Handled":   {"The token of the last handled request does not affect Kymas.", func(t *v1alpha1.ModuleTemplate) { t.Status.LastHandledReconcileAt = "x" }, false},
+		"Module":    {"A change of the label with the name of the module affects Kymas.", func(t *v1alpha1.ModuleTemplate) { t.Labels = map[string]string{v1alpha1.LabelModuleName: "b"} }, true},
+		"Spec":      {"A change of the spec of a ModuleTemplate affects Kymas.", func(t *v1alpha1.ModuleTemplate) { t.Generation++ }, true},
+		"Digest":    {"A new digest of the content affects Kymas.", func(t *v1alpha1.ModuleTemplate) { t.Status.Digest = "x" }, true},
+		"Resources": {"A change of the resolved resources affects Kymas.", func(t *v1alpha1.ModuleTemplate) { t.Status.Resources = nil }, true},
+		"Condition": {"A ModuleTemplate that can no longer be resolved affects Kymas.", func(t *v1alpha1.ModuleTemplate) { t.Status.Conditions[0].Status = corev1.ConditionFalse }, true},
+		"Downgrade": {"A permission to downgrade affects Kymas.", func(t *v1alpha1.ModuleTemplate) {
 			t.Annotations = map[string]string{v1alpha1.AnnotationAllowDowngrade: "1"}
 		}, true},
 	}
@@ -103,11 +103,11 @@ func TestConcerns(t *testing.T) {
 		reason, module, channel string
 		want                    bool
 	}{
-		"Channel":      {"A module of the channel of the Kyma.", "a", "regular", true},
-		"OtherChannel": {"Not of another one.", "a", "fast", false},
-		"OwnChannel":   {"A module of its own channel.", "b", "fast", true},
+		"Channel":      {"A module without a channel uses the channel of the Kyma.", "a", "regular", true},
+		"OtherChannel": {"A module without a channel does not use a channel other than that of the Kyma.", "a", "fast", false},
+		"OwnChannel":   {"A module with a channel uses this channel.", "b", "fast", true},
 		"Listed":       {"A module in error lists the channels that there are.", "c", "beta", true},
-		"Unknown":      {"A module that is not wanted.", "d", "regular", false},
+		"Unknown":      {"A Kyma does not use a module that it does not enable.", "d", "regular", false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -183,23 +183,23 @@ func TestWatches(t *testing.T) {
 		event   any
 		want    []string
 	}{
-		"ManifestMade":    {"A Kyma knows what it makes.", w.manifests(), ctrlevent.CreateEvent{Object: own}, nil},
-		"ManifestGone":    {"A Manifest that is gone is made again.", w.manifests(), ctrlevent.DeleteEvent{Object: own}, []string{"k", "k"}},
-		"ManifestGoes":    {"One that goes is shown.", w.manifests(), ctrlevent.UpdateEvent{ObjectOld: own, ObjectNew: going}, []string{"k"}},
-		"ManifestMoves":   {"One that is taken away is missed.", w.manifests(), ctrlevent.UpdateEvent{ObjectOld: own, ObjectNew: moved}, []string{"k"}},
-		"ManifestResync":  {"A resync is nothing.", w.manifests(), ctrlevent.UpdateEvent{ObjectOld: own, ObjectNew: own}, nil},
-		"NameFree":        {"A name that another owner had is free.", w.manifests(), ctrlevent.DeleteEvent{Object: named("k-b-c")}, []string{"k"}},
-		"UnusedName":      {"No Kyma needs this name.", w.manifests(), ctrlevent.DeleteEvent{Object: named("k-x")}, nil},
-		"TemplateMade":    {"A template appears.", templates, ctrlevent.CreateEvent{Object: &regular}, []string{"k"}},
-		"TemplateThere":   {"It was there all the time.", templates, ctrlevent.CreateEvent{Object: &regular, IsInInitialList: true}, nil},
-		"TemplateGone":    {"A template goes.", templates, ctrlevent.DeleteEvent{Object: &regular}, []string{"k"}},
-		"TemplateMoves":   {"A template leaves a channel.", templates, ctrlevent.UpdateEvent{ObjectOld: &regular, ObjectNew: changedTo(fast)}, []string{"k"}},
-		"TemplateResync":  {"A resync of a template is nothing.", templates, ctrlevent.UpdateEvent{ObjectOld: &regular, ObjectNew: &regular}, nil},
-		"TemplateOther":   {"No Kyma uses its channel.", templates, ctrlevent.CreateEvent{Object: &fast}, nil},
-		"ConfigMade":      {"A config appears.", configs, ctrlevent.CreateEvent{Object: config}, []string{"k"}},
-		"ConfigThere":     {"It was there all the time.", configs, ctrlevent.CreateEvent{Object: config, IsInInitialList: true}, nil},
-		"ConfigChanged":   {"A config changes.", configs, ctrlevent.UpdateEvent{ObjectOld: config, ObjectNew: config}, []string{"k"}},
-		"ClusterConfigIs": {"So does one of the cluster.", configs, ctrlevent.UpdateEvent{ObjectOld: config, ObjectNew: &v1alpha1.ClusterProviderConfig{}}, []string{"k"}},
+		"ManifestMade":    {"A Kyma is not queued for a Manifest that it created itself.", w.manifests(), ctrlevent.CreateEvent{Object: own}, nil},
+		"ManifestGone":    {"A Kyma is queued to create a deleted Manifest again.", w.manifests(), ctrlevent.DeleteEvent{Object: own}, []string{"k", "k"}},
+		"ManifestGoes":    {"A Kyma is queued to report that a Manifest is being deleted.", w.manifests(), ctrlevent.UpdateEvent{ObjectOld: own, ObjectNew: going}, []string{"k"}},
+		"ManifestMoves":   {"A Kyma is queued if its Manifest gets another owner.", w.manifests(), ctrlevent.UpdateEvent{ObjectOld: own, ObjectNew: moved}, []string{"k"}},
+		"ManifestResync":  {"A resync of a Manifest queues no Kyma.", w.manifests(), ctrlevent.UpdateEvent{ObjectOld: own, ObjectNew: own}, nil},
+		"NameFree":        {"A Kyma is queued if a Manifest of another owner no longer occupies a name that it needs.", w.manifests(), ctrlevent.DeleteEvent{Object: named("k-b-c")}, []string{"k"}},
+		"UnusedName":      {"A deleted Manifest whose name no Kyma needs queues no Kyma.", w.manifests(), ctrlevent.DeleteEvent{Object: named("k-x")}, nil},
+		"TemplateMade":    {"A new ModuleTemplate queues the Kymas that use its channel.", templates, ctrlevent.CreateEvent{Object: &regular}, []string{"k"}},
+		"TemplateThere":   {"A ModuleTemplate of the initial list queues no Kyma.", templates, ctrlevent.CreateEvent{Object: &regular, IsInInitialList: true}, nil},
+		"TemplateGone":    {"A deleted ModuleTemplate queues the Kymas that use its channel.", templates, ctrlevent.DeleteEvent{Object: &regular}, []string{"k"}},
+		"TemplateMoves":   {"A ModuleTemplate that leaves a channel queues the Kymas that use this channel.", templates, ctrlevent.UpdateEvent{ObjectOld: &regular, ObjectNew: changedTo(fast)}, []string{"k"}},
+		"TemplateResync":  {"A resync of a ModuleTemplate queues no Kyma.", templates, ctrlevent.UpdateEvent{ObjectOld: &regular, ObjectNew: &regular}, nil},
+		"TemplateOther":   {"A ModuleTemplate whose channel no Kyma uses queues no Kyma.", templates, ctrlevent.CreateEvent{Object: &fast}, nil},
+		"ConfigMade":      {"A new ProviderConfig queues the Kymas that use it.", configs, ctrlevent.CreateEvent{Object: config}, []string{"k"}},
+		"ConfigThere":     {"A ProviderConfig of the initial list queues no Kyma.", configs, ctrlevent.CreateEvent{Object: config, IsInInitialList: true}, nil},
+		"ConfigChanged":   {"A changed ProviderConfig queues the Kymas that use it.", configs, ctrlevent.UpdateEvent{ObjectOld: config, ObjectNew: config}, []string{"k"}},
+		"ClusterConfigIs": {"A changed ClusterProviderConfig queues the Kymas that use it.", configs, ctrlevent.UpdateEvent{ObjectOld: config, ObjectNew: &v1alpha1.ClusterProviderConfig{}}, []string{"k"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -229,8 +229,8 @@ func TestIsFollowed(t *testing.T) {
 		want   bool
 	}{
 		"Last":   {reason: "The Kyma is Ready.", state: v1alpha1.StateReady, others: []v1alpha1.State{v1alpha1.StateReady, v1alpha1.StateError}},
-		"First":  {reason: "Another one is in progress.", state: v1alpha1.StateReady, others: []v1alpha1.State{v1alpha1.StateReady, v1alpha1.StateProcessing}, want: true},
-		"New":    {reason: "Another one has not begun.", state: v1alpha1.StateReady, others: []v1alpha1.State{""}, want: true},
+		"First":  {reason: "Another Manifest is in progress.", state: v1alpha1.StateReady, others: []v1alpha1.State{v1alpha1.StateReady, v1alpha1.StateProcessing}, want: true},
+		"New":    {reason: "Another Manifest has not begun.", state: v1alpha1.StateReady, others: []v1alpha1.State{""}, want: true},
 		"Failed": {reason: "A failure is reported soon.", state: v1alpha1.StateError, others: []v1alpha1.State{v1alpha1.StateProcessing}},
 	}
 	for name, tc := range cases {
@@ -294,8 +294,8 @@ func TestFinalizerRemoved(t *testing.T) {
 		was, is *v1alpha1.Kyma
 		want    bool
 	}{
-		"Removed": {"The garbage collector is done with what is in the foreground.", kyma("a", "b"), kyma("a"), true},
-		"Same":    {"A status is nothing.", kyma("a"), kyma("a"), false},
+		"Removed": {"The garbage collector has removed its finalizer from a Kyma that is deleted in the foreground.", kyma("a", "b"), kyma("a"), true},
+		"Same":    {"A change of the status alone queues no Kyma.", kyma("a"), kyma("a"), false},
 		"Alive":   {"The Kyma is not being deleted.", kyma("a"), alive, false},
 	}
 	for name, tc := range cases {

@@ -23,13 +23,13 @@ func TestOutcomeOf(t *testing.T) {
 		changed bool
 		want    rollback.Outcome
 	}{
-		"Ready":        {reason: "It works.", o: engine.Observation{State: engine.Ready}, want: rollback.Ready},
+		"Ready":        {reason: "The module works.", o: engine.Observation{State: engine.Ready}, want: rollback.Ready},
 		"ChangedReady": {reason: "A changed module can be Ready immediately.", o: engine.Observation{State: engine.Ready}, changed: true, want: rollback.Ready},
 		"Works":        {reason: "A module with a warning can work.", o: engine.Observation{State: engine.Warning, Works: true}, want: rollback.Ready},
 		"Warning":      {reason: "A module with a warning does not always work.", o: engine.Observation{State: engine.Warning}, want: rollback.NotReady},
-		"Processing":   {reason: "It may still become Ready.", o: engine.Observation{State: engine.Processing}, want: rollback.NotReady},
+		"Processing":   {reason: "The module may still become Ready.", o: engine.Observation{State: engine.Processing}, want: rollback.NotReady},
 		"Changed":      {reason: "A module that was just changed is not expected to be Ready.", o: engine.Observation{State: engine.Processing}, changed: true, want: rollback.Pending},
-		"Failed":       {reason: "It failed.", o: engine.Observation{State: engine.Error}, want: rollback.Failed},
+		"Failed":       {reason: "The module failed.", o: engine.Observation{State: engine.Error}, want: rollback.Failed},
 		"ChangedError": {reason: "A changed module can fail immediately.", o: engine.Observation{State: engine.Error}, changed: true, want: rollback.Failed},
 	}
 	for name, tc := range cases {

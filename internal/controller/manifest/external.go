@@ -165,13 +165,13 @@ func (e *external) observeChoice(ctx context.Context, mr *v1alpha1.Manifest, c c
 		}
 	}
 	e.observed, err = e.engine.Observe(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
-	e.stray(err)
+	e.reportOwner(err)
 	return err
 }
 
-// stray stops changes of the bundle from causing passes if the bundle belongs to another owner, and records whether this is the
+// reportOwner stops changes of the bundle from causing passes if the bundle belongs to another owner, and records whether this is the
 // wrong cluster.
-func (e *external) stray(err error) {
+func (e *external) reportOwner(err error) {
 	if wrong := isWrongCluster(err); e.misplaced != nil && (wrong || err == nil) {
 		e.misplaced(wrong)
 	}

@@ -168,7 +168,7 @@ func TestFirstUpdate(t *testing.T) {
 		mr     *v1alpha1.Manifest
 		want   bool
 	}{
-		"All":     {reason: "Update installs.", mr: named("n", "m"), want: true},
+		"All":     {reason: "Update installs the module.", mr: named("n", "m"), want: true},
 		"Create":  {reason: "Without the policy Update, Create does.", mr: named("n", "m", withPolicies(xpv2.ManagementActionObserve, xpv2.ManagementActionCreate))},
 		"Started": {reason: "What has a finalizer, but no name, would not be written before Update.", mr: named("n", "m", finalized)},
 	}

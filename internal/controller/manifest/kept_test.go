@@ -46,7 +46,7 @@ func TestReadyIsKept(t *testing.T) {
 		"Refused": {"A Manifest does not become Ready before its revision is stored.", func(l *simulation) {
 			l.eng.refusal = refusal
 		}, want{v1alpha1.StateProcessing, false, 3, 2}},
-		"RefusedAtomic": {"The same applies if the installed content requests rollbacks.", func(l *simulation) {
+		"RefusedAtomic": {"A Manifest whose installed content requests rollbacks does not become Ready before its revision is stored.", func(l *simulation) {
 			atomic(l)
 			l.eng.refusal = refusal
 		}, want{v1alpha1.StateProcessing, false, 3, 2}},

@@ -37,8 +37,8 @@ func TestInventoryOfOther(t *testing.T) {
 			reason: "Nothing that belongs to the other Manifest is changed.", mr: named("n", "copy", deleted), want: managed.ExternalObservation{ResourceUpToDate: true},
 			events: []string{"LeftBehind: Removed no objects: Secret kyma-system/n.m is the inventory of Manifest n/m"},
 		},
-		"Held":  {reason: "It is told once.", mr: named("n", "copy", deleted, others), want: managed.ExternalObservation{ResourceUpToDate: true}},
-		"Stays": {reason: "It has nothing in the cluster.", mr: named("n", "copy"), err: true},
+		"Held":  {reason: "The event is recorded once while the Manifest has other finalizers.", mr: named("n", "copy", deleted, others), want: managed.ExternalObservation{ResourceUpToDate: true}},
+		"Stays": {reason: "A Manifest that is not deleted reports that another one owns the inventory.", mr: named("n", "copy"), err: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -34,7 +34,7 @@ func planOnly(mr *v1alpha1.Manifest) bool {
 func (e *external) observePlan(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalObservation, error) {
 	p := engine.Plan{}
 	o, err := e.engine.Observe(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
-	e.stray(err)
+	e.reportOwner(err)
 	if err == nil {
 		p, err = e.engine.Plan(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 	}

@@ -50,9 +50,9 @@ func TestEditComesFirst(t *testing.T) {
 		flood  func(w *watches, q priority.Queue)
 		user   func(w *watches, q priority.Queue, m *v1alpha1.Manifest)
 	}{
-		"Rollout": {"What a template causes waits for what a user changes in a Kyma, or here.", rollout, edit},
+		"Rollout": {"Upgrades that a ModuleTemplate causes wait for an edit of a user.", rollout, edit},
 		"Install": {
-			"So do first installs that a template causes.", func(w *watches, q priority.Queue) {
+			"First installs that a ModuleTemplate causes wait for an edit of a user.", func(w *watches, q priority.Queue) {
 				for i := range fleet {
 					w.priorities.StartRollout(client.ObjectKeyFromObject(&fleet[i]))
 					w.own().Create(context.Background(), ctrlevent.CreateEvent{Object: &fleet[i]}, q)
@@ -60,7 +60,7 @@ func TestEditComesFirst(t *testing.T) {
 			}, edit,
 		},
 		"Objects": {
-			"So does what their objects become.", func(w *watches, q priority.Queue) {
+			"Passes for changed objects of upgrades wait for an edit of a user.", func(w *watches, q priority.Queue) {
 				for i := range fleet {
 					w.priorities.StartRollout(client.ObjectKeyFromObject(&fleet[i]))
 					w.own().Generic(context.Background(), ctrlevent.GenericEvent{Object: &fleet[i]}, q)
@@ -68,20 +68,20 @@ func TestEditComesFirst(t *testing.T) {
 			}, edit,
 		},
 		"Config": {
-			"So does what a config causes.", func(w *watches, q priority.Queue) {
+			"Passes that a config causes wait for an edit of a user.", func(w *watches, q priority.Queue) {
 				priority.LowHandler(w.ofConfig).Create(context.Background(), ctrlevent.CreateEvent{Object: &v1alpha1.ProviderConfig{}}, q)
 			}, edit,
 		},
-		"Made": {"A new one is waited for.", rollout, func(w *watches, q priority.Queue, m *v1alpha1.Manifest) {
+		"Made": {"Upgrades wait for a new Manifest of a user.", rollout, func(w *watches, q priority.Queue, m *v1alpha1.Manifest) {
 			w.priorities.EndRollout(client.ObjectKeyFromObject(m))
 			w.own().Create(context.Background(), ctrlevent.CreateEvent{Object: m}, q)
 		}},
-		"Annotated": {"So is one that rolls, and is asked for something.", rollout, func(w *watches, q priority.Queue, m *v1alpha1.Manifest) {
+		"Annotated": {"Upgrades wait for a Manifest that is being upgraded, and whose annotation a user changed.", rollout, func(w *watches, q priority.Queue, m *v1alpha1.Manifest) {
 			e := written(m)
 			meta.AddAnnotations(e.ObjectNew, map[string]string{v1alpha1.AnnotationTest: "x"})
 			w.own().Update(context.Background(), e, q)
 		}},
-		"Object": {"So is what becomes of an edit.", rollout, func(w *watches, q priority.Queue, m *v1alpha1.Manifest) {
+		"Object": {"Upgrades wait for a pass for changed objects after an edit of a user.", rollout, func(w *watches, q priority.Queue, m *v1alpha1.Manifest) {
 			w.priorities.EndRollout(client.ObjectKeyFromObject(m))
 			w.own().Generic(context.Background(), ctrlevent.GenericEvent{Object: m}, q)
 		}},

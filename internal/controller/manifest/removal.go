@@ -92,7 +92,7 @@ func (e *external) observeRemoval(ctx context.Context, mr *v1alpha1.Manifest) (m
 	err, exists := checkReady(e.cluster), false
 	if err == nil {
 		exists, err = e.engine.Exists(ctx, e.cluster, e.choice.bundle)
-		e.stray(err)
+		e.reportOwner(err)
 	}
 	if q := quietly(e.after, err); q != nil {
 		return managed.ExternalObservation{}, q

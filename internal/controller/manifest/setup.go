@@ -122,7 +122,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer,
 
 // pacing returns a reconciler that decides when a Manifest is reconciled again, and with which priority.
 func pacing(o Options, r reconcile.Reconciler) reconcile.Reconciler {
-	return priority.LowPolls(requeue.Parking(r, func() time.Duration { return settings.Spread(o.PollInterval, o.PollJitter) }), latest)
+	return priority.LowPolls(requeue.WithStopRetries(r, func() time.Duration { return settings.Spread(o.PollInterval, o.PollJitter) }), latest)
 }
 
 func reconcilerOptions(o Options, c *connector, shares *share.Shares, record event.Recorder, name string) []managed.ReconcilerOption {

@@ -40,12 +40,12 @@ func TestSourceDigestsStay(t *testing.T) {
 		"OCIChart":        {reason: "A chart in a registry is identified by its digest.", source: chart("oci://r.example.org/charts", "1.2.3"), want: want{Digest: "helm-chart oci://r.example.org/charts web 1.2.3"}},
 		"ChartRepository": {reason: "A chart in a chart repository is identified by its digest.", source: chart("https://charts.example.org/", "1.x"), want: want{Digest: "helm-chart https://charts.example.org/ web 1.x"}},
 		"LatestChart":     {reason: "A chart without a version ends in a space.", source: chart("https://charts.example.org", ""), want: want{Digest: "helm-chart https://charts.example.org web "}},
-		"Raw":             {reason: "Plain YAML of a layer.", source: layer(v1alpha1.SourceTypeRaw), want: want{Digest: "raw " + zeros, Form: "plain"}},
+		"Raw":             {reason: "Plain YAML of a layer is identified by its digest.", source: layer(v1alpha1.SourceTypeRaw), want: want{Digest: "raw " + zeros, Form: "plain"}},
 		"Inline": {
 			reason: "Plain YAML in the spec is identified by its digest.", source: v1alpha1.Source{Type: v1alpha1.SourceTypeRaw, Inline: "a: b\n"},
 			want: want{Digest: "raw inline sha256:52c9693cf3f219d51ba6af4362ee092c55fb5e6f96d6f9da13c8ede7eff8e71b", Form: "plain"},
 		},
-		"Kustomize":    {reason: "A kustomization at the root of a layer.", source: pathed(""), want: want{Digest: "kustomize " + zeros, Form: "kustomize"}},
+		"Kustomize":    {reason: "A kustomization at the root of a layer is identified by its digest.", source: pathed(""), want: want{Digest: "kustomize " + zeros, Form: "kustomize"}},
 		"KustomizeDir": {reason: "The directory is not part of the digest of the source.", source: pathed("overlay/a"), want: want{Digest: "kustomize " + zeros, Form: "kustomize", Path: "overlay/a"}},
 	}
 	for name, tc := range cases {

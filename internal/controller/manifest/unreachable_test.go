@@ -91,8 +91,8 @@ func TestUnreachableRests(t *testing.T) {
 		// least and most limit the number of passes.
 		least, most int
 	}{
-		"Unreachable":  {reason: "The connection probes the cluster.", err: &transport.NotConnectedError{State: transport.Unreachable, Message: "refused"}, least: 55, most: 65},
-		"Unauthorized": {reason: "The same applies to a cluster that rejects the credentials.", err: &transport.NotConnectedError{State: transport.Unauthorized, Message: "401"}, least: 55, most: 65},
+		"Unreachable":  {reason: "A Manifest of an unreachable cluster is only polled, because the connection probes the cluster.", err: &transport.NotConnectedError{State: transport.Unreachable, Message: "refused"}, least: 55, most: 65},
+		"Unauthorized": {reason: "A Manifest of a cluster that rejects the credentials is only polled, because the connection probes the cluster.", err: &transport.NotConnectedError{State: transport.Unauthorized, Message: "401"}, least: 55, most: 65},
 		"Connecting":   {reason: "If the first probe fails, nothing queues the Manifest, which must say so.", err: &transport.NotConnectedError{Message: "connecting"}, least: hours * 60},
 	}
 	for name, tc := range cases {

@@ -41,7 +41,7 @@ type waiting struct {
 // Observe reports why the Manifest waits. The monitor of a connection queues the Manifest if its cluster was found to be unreachable.
 func (w *waiting) Observe(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalObservation, error) {
 	if n := (*transport.NotConnectedError)(nil); errors.As(w.err, &n) && n.State != transport.Unknown {
-		requeue.Park(ctx)
+		requeue.StopRetries(ctx)
 	}
 	return managed.ExternalObservation{}, w.report.wait(mr, w.after, w.err)
 }

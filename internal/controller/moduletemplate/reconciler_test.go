@@ -252,7 +252,7 @@ func TestVerified(t *testing.T) {
 	}{
 		{reason: "Without keys nothing is said.", want: "Unknown", ready: "True Available", writes: 1},
 		{reason: "With keys, what was resolved before is verified.", keys: []ocm.Key{key}, want: "True SignatureValid", ready: "True Available", again: 1, writes: 1},
-		{reason: "That is done once.", keys: []ocm.Key{key}, want: "True SignatureValid", ready: "True Available"},
+		{reason: "What was verified with a key is not verified again.", keys: []ocm.Key{key}, want: "True SignatureValid", ready: "True Available"},
 		{reason: "With another key it is done again, and stops nothing.", keys: []ocm.Key{other}, want: "False SignatureInvalid", ready: "False SignatureInvalid", again: 1, writes: 1},
 		{reason: "A key more is enough.", keys: []ocm.Key{other, key}, want: "True SignatureValid", ready: "True Available", again: 1, writes: 1},
 		{reason: "The order of keys does not matter.", keys: []ocm.Key{key, other}, want: "True SignatureValid", ready: "True Available"},

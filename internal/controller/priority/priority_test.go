@@ -33,9 +33,9 @@ func TestLow(t *testing.T) {
 		reason string
 		add    func(q Queue, r reconcile.Request)
 	}{
-		"Add":         {"An item.", func(q Queue, r reconcile.Request) { q.Add(r) }},
-		"After":       {"An item that was due before.", func(q Queue, r reconcile.Request) { q.AddAfter(r, time.Nanosecond) }},
-		"RateLimited": {"An item that is tried again.", func(q Queue, r reconcile.Request) { q.AddRateLimited(r) }},
+		"Add":         {"The item is added.", func(q Queue, r reconcile.Request) { q.Add(r) }},
+		"After":       {"The item is added with a delay that is already over.", func(q Queue, r reconcile.Request) { q.AddAfter(r, time.Nanosecond) }},
+		"RateLimited": {"The item is added with a rate limit.", func(q Queue, r reconcile.Request) { q.AddRateLimited(r) }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestIsEdit(t *testing.T) {
 		"Nothing":    {"Nothing has changed.", func(*v1alpha1.Manifest) {}, false},
 		"Generation": {"The spec of a Manifest is its Kyma's to change.", func(m *v1alpha1.Manifest) { m.Generation++ }, false},
 		"Created":    {"The managed reconciler notes what it does.", func(m *v1alpha1.Manifest) { meta.SetExternalCreatePending(m, time.Now()) }, false},
-		"Named":      {"It sets the external name.", func(m *v1alpha1.Manifest) { meta.SetExternalName(m, "x") }, false},
+		"Named":      {"The provider sets the external name.", func(m *v1alpha1.Manifest) { meta.SetExternalName(m, "x") }, false},
 		"Annotated": {"A user asks for something.", func(m *v1alpha1.Manifest) {
 			meta.AddAnnotations(m, map[string]string{v1alpha1.AnnotationTest: "x"})
 		}, true},

@@ -23,7 +23,7 @@ func TestTimed(t *testing.T) {
 		want   []want
 	}{
 		"High":    {"An item waits from when it is added.", func(q Queue) { q.Add(request("a")) }, []want{{"c", "High", time.Minute}}},
-		"Low":     {"So does one with low priority.", func(q Queue) { Low(q).Add(request("a")) }, []want{{"c", "Low", time.Minute}}},
+		"Low":     {"An item with low priority waits from when it is added.", func(q Queue) { Low(q).Add(request("a")) }, []want{{"c", "Low", time.Minute}}},
 		"Delayed": {"A delay does not count.", func(q Queue) { q.AddAfter(request("a"), time.Nanosecond) }, []want{{"c", "High", time.Minute - 1}}},
 		"Again": {"An item that is added again waits from the first time.", func(q Queue) {
 			Low(q).Add(request("a"))

@@ -37,7 +37,7 @@ func TestSpread(t *testing.T) {
 		low, high time.Duration
 	}{
 		"None": {reason: "Without a share nothing changes.", low: time.Minute, high: time.Minute},
-		"Some": {reason: "It stays within the share.", share: 0.1, low: 54 * time.Second, high: 66 * time.Second},
+		"Some": {reason: "The interval varies by at most the share.", share: 0.1, low: 54 * time.Second, high: 66 * time.Second},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

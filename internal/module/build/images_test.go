@@ -38,11 +38,11 @@ func TestImageResource(t *testing.T) {
 	}{
 		"Tag":      {"The tag is the version, and no signature covers it.", "example.org:5000/team/web:1.2.3", "image-web", "1.2.3", ocm.Excluded()},
 		"Digest":   {"A signature covers the digest.", "example.org/web@sha256:" + pin, "image-web", "", pinned},
-		"Both":     {"Both are kept.", "example.org/web:v1.2@sha256:" + pin, "image-web", "v1.2", pinned},
-		"Short":    {"Neither is needed.", "nginx", "image-nginx", "", ocm.Excluded()},
-		"Latest":   {"Not every tag is a version.", "nginx:latest", "image-nginx", "", ocm.Excluded()},
+		"Both":     {"A tag and a digest are both kept.", "example.org/web:v1.2@sha256:" + pin, "image-web", "v1.2", pinned},
+		"Short":    {"An image may have neither a tag nor a digest.", "nginx", "image-nginx", "", ocm.Excluded()},
+		"Latest":   {"A tag that is not a version is omitted.", "nginx:latest", "image-nginx", "", ocm.Excluded()},
 		"Name":     {"A resource has a simpler name than an image.", "a/my_web.app:1.0.0", "image-my-web-app", "1.0.0", ocm.Excluded()},
-		"Nonsense": {"Nothing remains.", "/:", "image", "", ocm.Excluded()},
+		"Nonsense": {"If nothing remains of the name, a default name is used.", "/:", "image", "", ocm.Excluded()},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

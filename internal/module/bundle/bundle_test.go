@@ -49,7 +49,7 @@ func TestOpen(t *testing.T) {
 		"Dir":         {reason: "A layout has no location.", reference: dir, want: want{"1.0.0.build-b5", "1.0.0+b5", ocm.Location{}}},
 		"Tar":         {reason: "A tar is a layout too.", reference: tar, want: want{"1.0.0.build-b5", "1.0.0+b5", ocm.Location{}}},
 		"TagOfLayout": {reason: "A layout may hold several.", reference: dir + ":1.0.0+b5", want: want{"1.0.0.build-b5", "1.0.0+b5", ocm.Location{}}},
-		"InLayout":    {reason: "Digests work there as well.", reference: tar + digest, want: want{"", "1.0.0+b5", ocm.Location{}}},
+		"InLayout":    {reason: "A reference to a module in a layout can have a digest.", reference: tar + digest, want: want{"", "1.0.0+b5", ocm.Location{}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestKinds(t *testing.T) {
 		want     string
 	}{
 		"Image":   {reason: "An image is told how to become a module.", manifest: `{"config":{"mediaType":"application/vnd.oci.image.config.v1+json"}}`, want: "--from"},
-		"Docker":  {reason: "An image of Docker too.", manifest: `{"config":{"mediaType":"application/vnd.docker.container.image.v1+json"}}`, want: "container image"},
+		"Docker":  {reason: "An image of Docker is reported as an image.", manifest: `{"config":{"mediaType":"application/vnd.docker.container.image.v1+json"}}`, want: "container image"},
 		"Index":   {reason: "An index is not a manifest.", manifest: `{"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[]}`, want: "index"},
 		"Unnamed": {reason: "An index needs no media type.", manifest: `{"manifests":[{}]}`, want: "index"},
 		"Module":  {reason: "A module is accepted.", manifest: `{"config":{"mediaType":"` + artifact.CNUDIEConfig + `"}}`},

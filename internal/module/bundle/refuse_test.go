@@ -19,11 +19,11 @@ func TestRefuse(t *testing.T) {
 	cases := map[string]struct {
 		reason, reference, want string
 	}{
-		"Scheme":         {"A scheme is named.", "https://registry.example.org/m", "scheme https:// is not supported"},
-		"SchemeOfOCM":    {"Also before a component.", "http://registry.example.org/m//example.org/module/greeter:1.0.0", "scheme http:// is not supported"},
-		"Credentials":    {"Credentials are refused.", "me:hunter2@registry.example.org/m", "must be a digest"},
-		"CredentialsOCM": {"Also before a component.", "me:hunter2@registry.example.org/m//example.org/module/greeter:1.0.0", "must be a digest"},
-		"Both":           {"Also with a scheme.", "https://me:hunter2@registry.example.org/m", "scheme https:// is not supported"},
+		"Scheme":         {"The error names a scheme.", "https://registry.example.org/m", "scheme https:// is not supported"},
+		"SchemeOfOCM":    {"The error names a scheme in a reference to a component.", "http://registry.example.org/m//example.org/module/greeter:1.0.0", "scheme http:// is not supported"},
+		"Credentials":    {"Credentials in a reference are refused.", "me:hunter2@registry.example.org/m", "must be a digest"},
+		"CredentialsOCM": {"Credentials in a reference to a component are refused.", "me:hunter2@registry.example.org/m//example.org/module/greeter:1.0.0", "must be a digest"},
+		"Both":           {"Credentials with a scheme are refused.", "https://me:hunter2@registry.example.org/m", "scheme https:// is not supported"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -107,7 +107,7 @@ func replace(ctx context.Context, s store.Store, reference string, old []byte, d
 	if err != nil {
 		return "", err
 	}
-	manifest, config, layer, err := artifact.Redescribe(old, config, signed)
+	manifest, config, layer, err := artifact.ReplaceDescriptor(old, config, signed)
 	if err != nil {
 		return "", err
 	}

@@ -160,7 +160,7 @@ func TestSignRefuses(t *testing.T) {
 		"OtherKey":  {"Signatures of others are not replaced.", theirs, func(*SignOptions) {}, "use another --signature-name"},
 		"NoDigest":  {"What has no digest is not signed.", open, func(*SignOptions) {}, `resource "image" of component ` + greeter + ":1.1.0 has no digest"},
 		"Reference": {"What is referenced is signed with it.", reference, func(*SignOptions) {}, `reference "child" has no digest`},
-		"Digest":    {"It is another one than the caller has seen.", moduleOf("1.3.0"), func(o *SignOptions) { o.Digest = "sha256:" + strings.Repeat("0", 64) }, "the manifest has digest"},
+		"Digest":    {"The module must have the digest that the caller has seen.", moduleOf("1.3.0"), func(o *SignOptions) { o.Digest = "sha256:" + strings.Repeat("0", 64) }, "the manifest has digest"},
 		"NoName":    {"Signatures have names.", moduleOf("1.4.0"), func(o *SignOptions) { o.Name = "" }, "signature name is empty"},
 	}
 	for name, tc := range cases {

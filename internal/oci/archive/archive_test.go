@@ -69,7 +69,7 @@ func TestRead(t *testing.T) {
 		"SparseOld":   {reason: "Sparse files are refused.", data: sparseTar(t), err: `entry "a" is neither a file nor a directory`},
 		"Duplicate":   {reason: "The second of two equal names is refused, cleaned or not.", data: tarOf(t, file("a", "1"), file("./a", "2")), err: `the archive contains "a" twice`},
 		"TooMany":     {reason: "100,000 files are more than the default allows.", data: gzipOf(t, tarOf(t, many...)), err: "the archive has more than the limit of 10000 entries"},
-		"TooManyDirs": {reason: "Directories count.", data: tarOf(t, link("a/", "", tar.TypeDir), link("b/", "", tar.TypeDir), link("c/", "", tar.TypeDir), file("d", "")), limits: small, err: "the archive has more than the limit of 3 entries"},
+		"TooManyDirs": {reason: "The limit for the number of files includes directories.", data: tarOf(t, link("a/", "", tar.TypeDir), link("b/", "", tar.TypeDir), link("c/", "", tar.TypeDir), file("d", "")), limits: small, err: "the archive has more than the limit of 3 entries"},
 		"Bomb":        {reason: "Unpacking stops at the limit.", data: gzipOf(t, tarOf(t, file("a", strings.Repeat("0", 1<<20)))), limits: small, err: "the unpacked archive is larger than the limit of 4096 bytes"},
 		"BombOfMany":  {reason: "The limit is for all files together.", data: gzipOf(t, tarOf(t, file("a", strings.Repeat("0", 2048)), file("b", strings.Repeat("0", 2048)))), limits: small, err: "the unpacked archive is larger than the limit of 4096 bytes"},
 		"BombAfter":   {reason: "Data after the end of the tar counts, too.", data: gzipOf(t, append(bytes.Clone(plain), make([]byte, 1<<20)...)), limits: small, err: "the unpacked archive is larger than the limit of 4096 bytes"},

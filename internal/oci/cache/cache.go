@@ -14,8 +14,8 @@ const (
 	defaultDiskSize   = 1 << 30
 	defaultMemorySize = 128 << 20
 
-	// maxProofs is how many proofs are remembered; each is small.
-	maxProofs = 65536
+	// maxGrants is how many grants are remembered; each is small.
+	maxGrants = 65536
 )
 
 // A store keeps content by its digest, under a scope: the server or URL that delivered it. It never returns bytes
@@ -29,7 +29,7 @@ type store interface {
 // A Cache serves content to callers that may have it. It is safe for concurrent use.
 type Cache struct {
 	store  store
-	proofs *proofs
+	grants *grants
 	locks  locks
 }
 
@@ -41,7 +41,7 @@ func New(dir string, size int64) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cache{store: s, proofs: newProofs(maxProofs, time.Now)}, nil
+	return &Cache{store: s, grants: newGrants(maxGrants, time.Now)}, nil
 }
 
 func newStore(dir string, size int64) (store, error) {
@@ -60,7 +60,7 @@ func newStore(dir string, size int64) (store, error) {
 // A Request is a request for content of a known digest.
 type Request struct {
 	Scope  string // Server or URL that must have delivered the cached content.
-	Proof  Proof  // Caller, location and content of the request.
+	Grant  Grant  // Caller, location and content of the request.
 	Digest string
 	Limit  int64
 
@@ -72,22 +72,22 @@ type Request struct {
 
 // Content returns the content of q from the cache if the caller is allowed to have it, and otherwise fetches and caches it.
 // Equal requests wait for each other, so that content is pulled once. It returns a *DigestError if the server delivers
-// different content. If the server rejects the credentials, all proofs of the caller are dropped. The caller must not change
+// different content. If the server rejects the credentials, all grants of the caller are dropped. The caller must not change
 // the bytes.
 func (c *Cache) Content(ctx context.Context, q Request) ([]byte, error) {
-	unlock, err := c.Lock(ctx, q.Proof.Caller+" "+q.Proof.Content)
+	unlock, err := c.Lock(ctx, q.Grant.Caller+" "+q.Grant.Content)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
 	data, err := c.content(ctx, q)
-	c.Refused(q.Proof.Caller, err)
+	c.Refused(q.Grant.Caller, err)
 	return data, err
 }
 
 func (c *Cache) content(ctx context.Context, q Request) ([]byte, error) {
 	if data, ok := c.store.get(q.Scope, q.Digest); ok && int64(len(data)) <= q.Limit {
-		if c.proofs.has(q.Proof) {
+		if c.grants.has(q.Grant) {
 			return data, nil
 		}
 		may, err := q.May(ctx)
@@ -95,10 +95,10 @@ func (c *Cache) content(ctx context.Context, q Request) ([]byte, error) {
 			return nil, err
 		}
 		if may {
-			c.Prove(q.Proof)
+			c.Allow(q.Grant)
 			return data, nil
 		}
-		// Fetching it again proves the same.
+		// Fetching it again gives the same grant.
 	}
 	data, err := q.Get(ctx)
 	if err != nil {
@@ -108,23 +108,23 @@ func (c *Cache) content(ctx context.Context, q Request) ([]byte, error) {
 		return nil, &DigestError{Want: q.Digest, Got: got}
 	}
 	c.Put(q.Scope, q.Digest, data)
-	c.Prove(q.Proof)
+	c.Allow(q.Grant)
 	return data, nil
 }
 
-// Get returns the cached content, if any, to a caller that has already proved its access.
+// Get returns the cached content, if any, to a caller that already has a grant.
 func (c *Cache) Get(scope, digest string) ([]byte, bool) { return c.store.get(scope, digest) }
 
 // Put stores content that scope has just delivered.
 func (c *Cache) Put(scope, digest string, data []byte) { c.store.put(scope, digest, data) }
 
-// Prove records, for one hour, that a caller is allowed to have some content.
-func (c *Cache) Prove(p Proof) { c.proofs.add(p) }
+// Allow records, for one hour, that a caller is allowed to have some content.
+func (c *Cache) Allow(g Grant) { c.grants.add(g) }
 
-// Refused drops the proofs of a caller if err means that the server rejects its credentials.
+// Refused drops the grants of a caller if err means that the server rejects its credentials.
 func (c *Cache) Refused(caller string, err error) {
 	if code := oci.Status(err); code == http.StatusUnauthorized || code == http.StatusForbidden {
-		c.proofs.drop(caller)
+		c.grants.drop(caller)
 	}
 }
 

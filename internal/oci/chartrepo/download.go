@@ -37,7 +37,7 @@ func (c *Client) archive(ctx context.Context, s *oci.HTTPEndpoint, digest string
 	}
 	return c.cache.Content(ctx, cache.Request{
 		Scope:  s.Scope(),
-		Proof:  cache.Proof{Caller: s.Caller(), Content: s.Key(digest)},
+		Grant:  cache.Grant{Caller: s.Caller(), Content: s.Key(digest)},
 		Digest: digest,
 		Limit:  c.limit,
 		May:    func(ctx context.Context) (bool, error) { return c.pool.MayFetch(ctx, s) },

@@ -41,7 +41,7 @@ entries:
 		err     string
 	}{
 		"Newest":     {reason: "No version means the newest release, compared by number.", name: "sample", want: "v1.10.0"},
-		"Exact":      {reason: "To the letter first.", name: "sample", version: "1.2.0", want: "1.2.0"},
+		"Exact":      {reason: "A version with exactly the requested spelling takes precedence.", name: "sample", version: "1.2.0", want: "1.2.0"},
 		"Equal":      {reason: "Equal versions with different spellings match.", name: "sample", version: "1.10.0", want: "v1.10.0"},
 		"Range":      {reason: "A version can be a range.", name: "sample", version: "~1.2", want: "1.2.0"},
 		"PreRelease": {reason: "A pre-release has to be asked for.", name: "sample", version: ">=2.0.0-0", want: "2.0.0-rc.1"},

@@ -119,7 +119,7 @@ func TestIdentity(t *testing.T) {
 		"Suffix":    {reason: "Anyone can own a host with another suffix.", provider: "aws", host: hostOfECR + ".example.org", want: "is not a registry host of aws"},
 		"Prefix":    {reason: "Anyone can own a host with another prefix.", provider: "gcp", host: "example-gcr.io", want: "is not a registry host of gcp"},
 		"Deep":      {reason: "A registry does not have such a host.", provider: "gcp", host: "x.europe-docker.pkg.dev", want: "is not a registry host of gcp"},
-		"Port":      {reason: "It is another server.", provider: "azure", host: hostOfACR + ":8443", want: "is not a registry host of azure"},
+		"Port":      {reason: "Another port is another server.", provider: "azure", host: hostOfACR + ":8443", want: "is not a registry host of azure"},
 		"Swapped":   {reason: "A token of one cloud is not for another.", provider: "azure", host: hostOfGAR, want: "is not a registry host of azure"},
 	}
 	for name, tc := range cases {

@@ -208,7 +208,7 @@ func TestBlobFaults(t *testing.T) {
 		"Quota":       {reason: "Two responses with status 429 are retried.", fault: first(2, answer(429, "")), gets: 3},
 		"Broken":      {reason: "A third failure is reported.", fault: answer(500, "oh no"), gets: 3, err: "returned 500 Internal Server Error: oh no"},
 		"CutOnce":     {reason: "A blob that breaks off is pulled again.", fault: first(1, cut), gets: 2},
-		"Cut":         {reason: "One that always breaks off is an error.", fault: cut, gets: 3, err: "was interrupted"},
+		"Cut":         {reason: "A blob that always breaks off is an error.", fault: cut, gets: 3, err: "was interrupted"},
 		"WrongDigest": {reason: "Other content is never returned, nor asked for again.", fault: answer(200, "something else"), gets: 1, err: "returned different content than requested: digest mismatch: expected " + digest},
 		"TooLarge":    {reason: "A blob is bounded by what it says.", limits: archive.Limits{Compressed: 100}, gets: 1, err: "blob is larger than the limit of 100 bytes"},
 		"TooLargeInFact": {

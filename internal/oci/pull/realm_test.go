@@ -37,12 +37,12 @@ func TestRealm(t *testing.T) {
 	}{
 		"Own":            {reason: "The registry itself gets its credentials.", own: true, asked: []string{basic}},
 		"Other":          {reason: "Only the registry says that this host is its token service.", asked: []string{""}, err: "add it to tokenHosts for the registry in spec.registries of the ProviderConfig"},
-		"OtherPublic":    {reason: "Without credentials, it may be asked.", public: true, asked: []string{""}},
-		"Listed":         {reason: "The entry says so.", listed: true, asked: []string{basic}},
-		"Identity":       {reason: "A token that gets tokens is worth more.", own: true, identity: true, asked: []string{"canary"}},
-		"IdentityOther":  {reason: "It isn't sent either.", identity: true, asked: []string{""}, err: "add it to tokenHosts for the registry in spec.registries of the ProviderConfig"},
+		"OtherPublic":    {reason: "Without credentials, an unknown token service may be used.", public: true, asked: []string{""}},
+		"Listed":         {reason: "An entry with the host allows a token service.", listed: true, asked: []string{basic}},
+		"Identity":       {reason: "A token service of the registry gets the token of an identity.", own: true, identity: true, asked: []string{"canary"}},
+		"IdentityOther":  {reason: "The token of an identity is not sent to an unknown token service.", identity: true, asked: []string{""}, err: "add it to tokenHosts for the registry in spec.registries of the ProviderConfig"},
 		"IdentityListed": {reason: "An entry with the host allows a token service with an identity.", identity: true, listed: true, asked: []string{"canary"}},
-		"IdentityPublic": {reason: "Without it, the service may be asked.", identity: true, public: true, asked: []string{""}},
+		"IdentityPublic": {reason: "Without the token of an identity, an unknown token service may be used.", identity: true, public: true, asked: []string{""}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

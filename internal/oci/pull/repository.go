@@ -61,14 +61,14 @@ func (r *repository) tagged(ctx context.Context, tag string) ([]byte, error) {
 	}
 	digest := oci.DigestOf(data)
 	c.cache.Put(r.at.Scope(), digest, data)
-	c.cache.Prove(r.proof(digest))
+	c.cache.Allow(r.grant(digest))
 	c.tags.Add(r.at.Key(tag), digest)
 	return data, nil
 }
 
-// proof returns the proof that allows the caller to have content of the repository.
-func (r *repository) proof(digest string) cache.Proof {
-	return cache.Proof{Caller: r.at.Caller(), Content: r.at.Key(digest)}
+// grant returns the grant that allows the caller to have content of the repository.
+func (r *repository) grant(digest string) cache.Grant {
+	return cache.Grant{Caller: r.at.Caller(), Content: r.at.Key(digest)}
 }
 
 // content returns the blob or manifest with a digest, from the cache if r may read it, and otherwise from the
@@ -77,7 +77,7 @@ func (r *repository) content(ctx context.Context, kind oci.Kind, digest string, 
 	pool := r.client.pool
 	return r.client.cache.Content(ctx, cache.Request{
 		Scope:  r.at.Scope(),
-		Proof:  r.proof(digest),
+		Grant:  r.grant(digest),
 		Digest: digest,
 		Limit:  limit,
 		May: func(ctx context.Context) (bool, error) {

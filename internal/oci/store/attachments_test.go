@@ -38,9 +38,9 @@ func TestCopySignatures(t *testing.T) {
 		overwrite  bool
 		keep, fail bool
 	}{
-		"More":      {reason: "One more is written.", ours: []string{"a", "b"}, theirs: []string{"a"}},
-		"Less":      {reason: "One less is not.", ours: []string{"a"}, theirs: []string{"a", "b"}, keep: true},
-		"Other":     {reason: "Others are not replaced.", ours: []string{"a"}, theirs: []string{"b"}, fail: true},
+		"More":      {reason: "An attachment that is missing is written.", ours: []string{"a", "b"}, theirs: []string{"a"}},
+		"Less":      {reason: "An attachment that only the destination has is kept.", ours: []string{"a"}, theirs: []string{"a", "b"}, keep: true},
+		"Other":     {reason: "Other attachments are not replaced.", ours: []string{"a"}, theirs: []string{"b"}, fail: true},
 		"Overwrite": {reason: "Attachments are replaced on request.", ours: []string{"a"}, theirs: []string{"b"}, overwrite: true},
 	}
 	for name, tc := range cases {

@@ -95,7 +95,7 @@ func TestParse(t *testing.T) {
 		"NoNamespace": {reason: "That a namespace is not created must be told from nothing.", entry: Entry{ClientConfig: "CreateNamespace=false"}, want: want{Settings: Settings{CreateNamespace: truth[false]}}},
 		"Digits":      {reason: "A name of digits is a name.", entry: Entry{ClientConfig: "Namespace=123"}, want: want{Settings: Settings{Namespace: "123"}}},
 		"IncludeCRDs": {reason: "CRDs are included unless they are skipped.", entry: Entry{ClientConfig: "SkipCRDs=true,IncludeCRDs=true"}},
-		"NoHooks":     {reason: "Another word for it.", entry: Entry{ClientConfig: "NoHooks=true"}, want: want{Settings: Settings{DisableHooks: true}}},
+		"NoHooks":     {reason: "NoHooks means the same as DisableHooks.", entry: Entry{ClientConfig: "NoHooks=true"}, want: want{Settings: Settings{DisableHooks: true}}},
 		"NoEffect": {
 			reason: "Settings that only affect Helm's client are ignored.",
 			entry:  Entry{ClientConfig: "DryRun=false,Replace=true,Version=1.2.3,Devel=false,DisableOpenAPIValidation=true,DryRunOption=none"},

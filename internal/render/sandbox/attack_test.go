@@ -31,15 +31,15 @@ func attacks() map[string]struct {
 		reasons []Reason
 		err     string
 	}{
-		"Uniq":      {reason: "A function that is quadratic.", reasons: []Reason{ReasonCPU}},
-		"Without":   {reason: "A product of lists.", reasons: []Reason{ReasonCPU, ReasonMemory}},
-		"Regex":     {reason: "A large program on a large text.", reasons: []Reason{ReasonCPU, ReasonMemory}},
-		"Range":     {reason: "A loop without end.", reasons: []Reason{ReasonCPU}},
-		"Doubling":  {reason: "A text that doubles.", reasons: []Reason{ReasonMemory, ReasonCPU}},
-		"Memory":    {reason: "A list of large texts.", reasons: []Reason{ReasonMemory, ReasonCPU}},
+		"Uniq":      {reason: "A function with quadratic time is limited.", reasons: []Reason{ReasonCPU}},
+		"Without":   {reason: "A product of lists is limited.", reasons: []Reason{ReasonCPU, ReasonMemory}},
+		"Regex":     {reason: "A large regular expression on a large text is limited.", reasons: []Reason{ReasonCPU, ReasonMemory}},
+		"Range":     {reason: "A loop without end is limited.", reasons: []Reason{ReasonCPU}},
+		"Doubling":  {reason: "A text that doubles repeatedly is limited.", reasons: []Reason{ReasonMemory, ReasonCPU}},
+		"Memory":    {reason: "A list of large texts is limited.", reasons: []Reason{ReasonMemory, ReasonCPU}},
 		"Output":    {reason: "The output is limited, for example to less than a gigabyte.", reasons: []Reason{ReasonMemory, ReasonCPU}},
 		"Included":  {reason: "Output that is never printed is limited.", reasons: []Reason{ReasonMemory, ReasonCPU}},
-		"Recursion": {reason: "Templates that call each other.", err: "templates call each other recursively too many times"},
+		"Recursion": {reason: "Templates that call each other recursively are limited.", err: "templates call each other recursively too many times"},
 		"Template":  {reason: "Recursion without a function is limited.", err: "exceeded maximum template depth (100000)"},
 		"Calls":     {reason: "Twice as many calls at each level, but no level too deep.", reasons: []Reason{ReasonCPU, ReasonMemory}},
 		"Repeat":    {reason: "A number can determine how much memory is used.", reasons: []Reason{ReasonMemory}},

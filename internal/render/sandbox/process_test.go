@@ -31,7 +31,7 @@ func TestOutOfMemory(t *testing.T) {
 		"Metadata": {reason: "The runtime gets no memory for itself.", args: "fatal error: runtime: cannot allocate memory", want: true},
 		"Segfault": {reason: "The runtime does not check each address that it gets.", args: "SIGSEGV: segmentation violation\nPC=0x41a2f0 m=3 sigcode=1 addr=0x0", want: true},
 		"Warned":   {reason: "A library may have written to stderr before.", args: "# Warning: x\nSIGSEGV: segmentation violation\nPC=0x41a2f0", want: true},
-		"Locked":   {reason: "The same while it holds a lock.", args: "fatal error: unexpected signal during runtime execution\n" + segv, want: true},
+		"Locked":   {reason: "The runtime does not check each address that it gets while it holds a lock.", args: "fatal error: unexpected signal during runtime execution\n" + segv, want: true},
 		"Panic":    {reason: "A nil pointer outside of the runtime is another defect.", args: "panic: runtime error: invalid memory address or nil pointer dereference\n" + segv},
 		"Stack":    {reason: "A stack overflow is not a lack of memory.", args: "runtime: goroutine stack exceeds 134217728-byte limit\nfatal error: stack overflow"},
 		"Silent":   {reason: "A process that ends without a text says nothing about memory.", args: ""},

@@ -109,7 +109,7 @@ func TestKustomization(t *testing.T) {
 		files  tree
 		dir    string
 	}{
-		"Base":    {reason: "An overlay of a base.", dir: "o", files: tree{"b/kustomization.yaml": "resources: [a.yaml]\n", "b/a.yaml": configMap("a", "x"), "o/kustomization.yaml": "namePrefix: p-\nresources: [../b]\n"}},
+		"Base":    {reason: "An overlay of a base is rendered.", dir: "o", files: tree{"b/kustomization.yaml": "resources: [a.yaml]\n", "b/a.yaml": configMap("a", "x"), "o/kustomization.yaml": "namePrefix: p-\nresources: [../b]\n"}},
 		"Missing": {reason: "The error of a kustomization is the same.", dir: "o", files: tree{"o/kustomization.yaml": "resources: [no.yaml]\n"}},
 		"Remote":  {reason: "Remote resources are not downloaded.", dir: "", files: tree{"kustomization.yaml": "resources: [\"https://127.0.0.1:1/a\"]\n"}},
 	}

@@ -18,7 +18,7 @@ func TestFromYAMLBounded(t *testing.T) {
 		want   string
 	}{
 		"Map":   {reason: "The error is where Helm puts one.", got: fromYAML(bomb)["Error"], want: "YAML is larger than 5242880 bytes when its aliases are expanded"},
-		"Array": {reason: "The same for a list.", got: fromYAMLArray(list)[0], want: "YAML is larger than 5242880 bytes when its aliases are expanded"},
+		"Array": {reason: "For a list, the error is where Helm puts one.", got: fromYAMLArray(list)[0], want: "YAML is larger than 5242880 bytes when its aliases are expanded"},
 		"Small": {reason: "An alias that stays small is YAML like any other.", got: fromYAML("a: &a b\nc: *a")["c"], want: "b"},
 	}
 	for name, tc := range cases {

@@ -152,13 +152,13 @@ func TestWrap(t *testing.T) {
 			reason: "The credentials name the server.", workload: true, c: Credentials{ClientID: "client", TenantID: "tenant", ServerID: "server/.default"},
 			want: map[string]string{"scope": "server/.default openid offline_access profile"},
 		},
-		"Refused": {reason: "Nothing that differs each time is said.", c: secret, args: exec, refuse: true, err: "Microsoft Entra ID rejects the credentials (401 Unauthorized)"},
+		"Refused": {reason: "The error contains nothing that differs each time.", c: secret, args: exec, refuse: true, err: "Microsoft Entra ID rejects the credentials (401 Unauthorized)"},
 		"NoServer": {
 			reason: "Tokens are for one application.", c: secret, args: []string{"get-token"},
 			err: "the application of the API server is unknown: set serverId, or --server-id in the exec of the kubeconfig",
 		},
-		"NoSecret": {reason: "Something must prove who it is.", c: Credentials{ClientID: "client", TenantID: "tenant"}, args: exec, err: "either clientSecret or clientCertificate is required"},
-		"NoClient": {reason: "It has a name.", c: Credentials{TenantID: "tenant", ClientSecret: "secret"}, args: exec, err: "clientId and tenantId are required"},
+		"NoSecret": {reason: "A client must have a secret or a certificate.", c: Credentials{ClientID: "client", TenantID: "tenant"}, args: exec, err: "either clientSecret or clientCertificate is required"},
+		"NoClient": {reason: "A client must have an ID.", c: Credentials{TenantID: "tenant", ClientSecret: "secret"}, args: exec, err: "clientId and tenantId are required"},
 		"NoFile": {
 			reason: "The file is missing.", c: Credentials{ClientID: "client", TenantID: "tenant", ClientCertificate: "/missing"}, args: exec,
 			err: "cannot read clientCertificate: open /missing: no such file or directory",

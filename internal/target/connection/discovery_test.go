@@ -167,12 +167,12 @@ func TestHostileDiscovery(t *testing.T) {
 			want:   want{Err: limit + "more than 20000 kinds" + advice, Requests: 2},
 		},
 		"AggregatedGroups": {
-			reason: "So it is up to the limit of groups.",
+			reason: "A document of the largest size is read up to the limit of groups.",
 			server: &discoveryServer{aggregated: aggregatedOf(listOf(3000, func(i int) string { return aggregatedKinds(i, 1, "", 10*kib) }))},
 			want:   want{Err: limit + "more than 2000 groups" + advice, Requests: 2},
 		},
 		"AggregatedVersions": {
-			reason: "And up to the limit of versions.",
+			reason: "A document of the largest size is read up to the limit of versions.",
 			server: &discoveryServer{aggregated: aggregatedOf(`{"metadata":{"name":"a"},"versions":[` + strings.Repeat(`{"version":"v1"},`, 100_000) + `{}]}`)},
 			want:   want{Err: limit + "more than 4000 versions" + advice, Requests: 2},
 		},

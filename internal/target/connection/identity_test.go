@@ -19,14 +19,14 @@ func TestIdentity(t *testing.T) {
 		same   bool
 	}{
 		"Same":     {reason: "Equal settings lead to one cluster.", change: func(*rest.Config) {}, same: true},
-		"Token":    {reason: "Credentials are renewed.", change: func(rc *rest.Config) { rc.BearerToken = "u" }, same: true},
-		"User":     {reason: "So are certificates of users.", change: func(rc *rest.Config) { rc.CertData = []byte("c") }, same: true},
-		"CA":       {reason: "Another authority vouches for it.", change: func(rc *rest.Config) { rc.CAData = []byte("other") }},
-		"Name":     {reason: "Another name is vouched for.", change: func(rc *rest.Config) { rc.ServerName = "other" }},
-		"Path":     {reason: "A gateway has many clusters.", change: func(rc *rest.Config) { rc.Host = "https://example.org/b" }},
-		"Insecure": {reason: "Nothing vouches for it.", change: func(rc *rest.Config) { rc.Insecure, rc.CAData = true, nil }},
-		"Plain":    {reason: "Nothing vouches for it.", change: func(rc *rest.Config) { rc.Host = "http://example.org/a" }},
-		"Own":      {reason: "Where another transport leads is not known.", change: func(rc *rest.Config) { rc.Transport = http.DefaultTransport }},
+		"Token":    {reason: "A renewed token leads to the same cluster.", change: func(rc *rest.Config) { rc.BearerToken = "u" }, same: true},
+		"User":     {reason: "A renewed client certificate leads to the same cluster.", change: func(rc *rest.Config) { rc.CertData = []byte("c") }, same: true},
+		"CA":       {reason: "Another certificate authority can lead to another cluster.", change: func(rc *rest.Config) { rc.CAData = []byte("other") }},
+		"Name":     {reason: "Another server name can lead to another cluster.", change: func(rc *rest.Config) { rc.ServerName = "other" }},
+		"Path":     {reason: "Another path can lead to another cluster behind a gateway.", change: func(rc *rest.Config) { rc.Host = "https://example.org/b" }},
+		"Insecure": {reason: "Without verification, the server can be another cluster.", change: func(rc *rest.Config) { rc.Insecure, rc.CAData = true, nil }},
+		"Plain":    {reason: "Without TLS, the server can be another cluster.", change: func(rc *rest.Config) { rc.Host = "http://example.org/a" }},
+		"Own":      {reason: "A custom transport can lead to another cluster.", change: func(rc *rest.Config) { rc.Transport = http.DefaultTransport }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -43,8 +43,8 @@ func TestInquiry(t *testing.T) {
 			asking,
 			{reason: "Other callers don't wait either, and don't ask again.", want: want{asked: 1}},
 			{reason: "The result is known.", do: answer(nil), want: want{known: true, asked: 1, done: 1}},
-			{reason: "It is kept for a moment.", do: after(restTime - 1), want: want{known: true, asked: 1, done: 1}},
-			{reason: "After that, a call asks again.", do: after(1), want: want{asked: 2, done: 1}},
+			{reason: "The result is kept for a short time.", do: after(restTime - 1), want: want{known: true, asked: 1, done: 1}},
+			{reason: "After this time, a call asks again.", do: after(1), want: want{asked: 2, done: 1}},
 		},
 		"Rests": {
 			asking,
@@ -53,8 +53,8 @@ func TestInquiry(t *testing.T) {
 		"Fails": {
 			asking,
 			{reason: "A failure is a result.", do: answer(failed), want: want{known: true, err: "no answer", asked: 1, done: 1}},
-			{reason: "It is not repeated immediately.", do: after(restTime - 1), want: want{known: true, err: "no answer", asked: 1, done: 1}},
-			{reason: "After an outage, it doesn't count.", do: func(q *inquiry, _ chan<- error) { q.outdate() }, want: want{asked: 2, done: 1}},
+			{reason: "A failed request is not repeated immediately.", do: after(restTime - 1), want: want{known: true, err: "no answer", asked: 1, done: 1}},
+			{reason: "After an outage, a failure doesn't count.", do: func(q *inquiry, _ chan<- error) { q.outdate() }, want: want{asked: 2, done: 1}},
 		},
 		"Outage": {
 			asking,

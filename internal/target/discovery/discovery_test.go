@@ -107,31 +107,31 @@ func TestAPIVersions(t *testing.T) {
 			want:   want{Versions: []string{"apps/v1", "v1", "v1/Eviction", "v1/Pod"}},
 		},
 		"Forbidden": {
-			reason: "So are those of a group whose server can't check permissions.",
+			reason: "The kinds of a group whose server can't check permissions are omitted.",
 			args:   args{documents: with(documents{"/apis/apps/v1": status(http.StatusForbidden)})},
 			want:   want{Versions: []string{"apps/v1", "v1", "v1/Eviction", "v1/Pod"}},
 		},
 		"AllUnavailable": {
-			reason: "The list of groups is necessary.",
+			reason: "Without the list of groups, the kinds are unknown.",
 			args:   args{documents: with(documents{"/apis": status(http.StatusServiceUnavailable)})}, want: want{Err: status(http.StatusServiceUnavailable).Error()},
 		},
 		"Unauthorized": {
 			reason: "A rejected request says nothing about the kinds.",
 			args:   args{documents: with(documents{"/apis/apps/v1": status(http.StatusUnauthorized)})}, want: want{Err: status(http.StatusUnauthorized).Error()},
 		},
-		"Lost":        {reason: "Neither does a lost connection.", args: args{documents: with(documents{"/apis/apps/v1": errors.New("boom")})}, want: want{Err: "boom"}},
+		"Lost":        {reason: "A lost connection says nothing about the kinds.", args: args{documents: with(documents{"/apis/apps/v1": errors.New("boom")})}, want: want{Err: "boom"}},
 		"Foreign":     {reason: "A proxy doesn't know a group.", args: args{documents: with(documents{"/apis/apps/v1": nil})}, want: want{Err: foreign}},
 		"ForeignCore": {reason: "Each API server has a core group.", args: args{documents: with(documents{"/api": nil})}, want: want{Err: foreign}},
-		"NoGroups":    {reason: "And other groups.", args: args{documents: with(documents{"/apis": `{"kind":"APIGroupList","groups":[]}`})}, want: want{Err: foreign}},
+		"NoGroups":    {reason: "Each API server has other groups than the core group.", args: args{documents: with(documents{"/apis": `{"kind":"APIGroupList","groups":[]}`})}, want: want{Err: foreign}},
 		"NoCore":      {reason: "The list of groups can't replace the core group.", args: args{documents: with(documents{"/api": apps})}, want: want{Err: foreign}},
 		"HTML":        {reason: "A login page is not a document.", args: args{documents: with(documents{"/apis": "<html>canary"})}, want: want{Err: fmt.Sprintf(malformed, "/apis")}},
-		"OtherKind":   {reason: "Nor is another object.", args: args{documents: with(documents{"/apis": `{"kind":"Status"}`})}, want: want{Err: fmt.Sprintf(malformed, "/apis")}},
-		"OtherType":   {reason: "Nor a list of something else.", args: args{documents: with(documents{"/apis": `{"kind":"APIGroupList","groups":["canary"]}`})}, want: want{Err: fmt.Sprintf(malformed, "/apis")}},
-		"OtherValue":  {reason: "Nor one with other values.", args: args{documents: with(documents{"/apis/apps/v1": `{"kind":"APIResourceList","resources":[{"kind":7}]}`})}, want: want{Err: fmt.Sprintf(malformed, "/apis/apps/v1")}},
-		"Cut":         {reason: "Nor one that is incomplete.", args: args{documents: with(documents{"/apis": apps[:len(apps)-1]})}, want: want{Err: fmt.Sprintf(malformed, "/apis")}},
-		"Empty":       {reason: "Nor one without content.", args: args{documents: with(documents{"/apis": ""})}, want: want{Err: fmt.Sprintf(malformed, "/apis")}},
-		"Null":        {reason: "Nor nothing.", args: args{documents: with(documents{"/apis": "null"})}, want: want{Err: fmt.Sprintf(malformed, "/apis")}},
-		"Trailing":    {reason: "Nor one that is followed by another.", args: args{documents: with(documents{"/apis": apps + apps})}, want: want{Err: fmt.Sprintf(malformed, "/apis")}},
+		"OtherKind":   {reason: "An object of another kind is not a discovery document.", args: args{documents: with(documents{"/apis": `{"kind":"Status"}`})}, want: want{Err: fmt.Sprintf(malformed, "/apis")}},
+		"OtherType":   {reason: "A list with elements of another type is not a discovery document.", args: args{documents: with(documents{"/apis": `{"kind":"APIGroupList","groups":["canary"]}`})}, want: want{Err: fmt.Sprintf(malformed, "/apis")}},
+		"OtherValue":  {reason: "A list whose elements have values of another type is not a discovery document.", args: args{documents: with(documents{"/apis/apps/v1": `{"kind":"APIResourceList","resources":[{"kind":7}]}`})}, want: want{Err: fmt.Sprintf(malformed, "/apis/apps/v1")}},
+		"Cut":         {reason: "An incomplete document is not a discovery document.", args: args{documents: with(documents{"/apis": apps[:len(apps)-1]})}, want: want{Err: fmt.Sprintf(malformed, "/apis")}},
+		"Empty":       {reason: "An empty response is not a discovery document.", args: args{documents: with(documents{"/apis": ""})}, want: want{Err: fmt.Sprintf(malformed, "/apis")}},
+		"Null":        {reason: "A null is not a discovery document.", args: args{documents: with(documents{"/apis": "null"})}, want: want{Err: fmt.Sprintf(malformed, "/apis")}},
+		"Trailing":    {reason: "A document that is followed by another one is not a discovery document.", args: args{documents: with(documents{"/apis": apps + apps})}, want: want{Err: fmt.Sprintf(malformed, "/apis")}},
 		"Groups": {
 			reason: "The number of groups is limited.",
 			args:   args{documents: documents{"/api": aggregatedCore, "/apis": aggregatedApps}, limits: Limits{Groups: 2}}, want: want{Err: fmt.Sprintf(tooMany, "2 groups")},
@@ -141,7 +141,7 @@ func TestAPIVersions(t *testing.T) {
 			args:   args{documents: documents{"/api": aggregatedCore, "/apis": aggregatedApps}, limits: Limits{Versions: 5}}, want: want{Err: fmt.Sprintf(tooMany, "5 versions")},
 		},
 		"CoreVersions": {
-			reason: "So is the number of versions of the core group.",
+			reason: "The number of versions of the core group is limited.",
 			args:   args{documents: with(documents{"/api": `{"kind":"APIVersions","versions":["v1","v2","v3"]}`}), limits: Limits{Versions: 2}}, want: want{Err: fmt.Sprintf(tooMany, "2 versions")},
 		},
 		"Kinds":   {reason: "The number of kinds is limited for all documents.", args: args{documents: with(nil), limits: Limits{Kinds: 3}}, want: want{Err: fmt.Sprintf(tooMany, "3 kinds")}},
@@ -176,8 +176,8 @@ func TestSameAsClient(t *testing.T) {
 		contentType string
 		documents   documents
 	}{
-		"Each":       {reason: "With a document for each version.", contentType: "application/json", documents: with(nil)},
-		"Aggregated": {reason: "In the aggregated format.", contentType: aggregated, documents: documents{"/api": aggregatedCore, "/apis": aggregatedApps}},
+		"Each":       {reason: "The result is the same if each version has its own document.", contentType: "application/json", documents: with(nil)},
+		"Aggregated": {reason: "The result is the same in the aggregated format.", contentType: aggregated, documents: documents{"/api": aggregatedCore, "/apis": aggregatedApps}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

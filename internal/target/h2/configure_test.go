@@ -37,7 +37,7 @@ func TestServers(t *testing.T) {
 		"HTTP2":     {reason: "A server can support HTTP/2.", want: want{Proto: "HTTP/2.0", Body: "hello"}},
 		"HTTP1":     {reason: "A server that doesn't support HTTP/2 gets HTTP/1.1.", http1: true, want: want{Proto: "HTTP/1.1", Body: "hello"}},
 		"Proxy":     {reason: "A proxy forwards a connection, which all requests use.", proxy: true, want: want{Proto: "HTTP/2.0", Body: "hello", Tunnels: 1}},
-		"Proxy1":    {reason: "It can forward HTTP/1.1.", proxy: true, http1: true, want: want{Proto: "HTTP/1.1", Body: "hello", Tunnels: 1}},
+		"Proxy1":    {reason: "A proxy can forward HTTP/1.1.", proxy: true, http1: true, want: want{Proto: "HTTP/1.1", Body: "hello", Tunnels: 1}},
 		"Authority": {reason: "The certificate is checked.", noCA: true, want: want{Unknown: true}},
 	}
 	for name, tc := range cases {
@@ -160,8 +160,8 @@ func TestRetry(t *testing.T) {
 		want   int
 	}{
 		"GoAway":  {reason: "The server shuts down.", end: func(s *peer, _ uint32) error { return s.WriteGoAway(1, http2.ErrCodeNo, nil) }, want: size},
-		"Refused": {reason: "The server refuses it.", end: func(s *peer, id uint32) error { return s.WriteRSTStream(id, http2.ErrCodeRefusedStream) }, want: size},
-		"Closed":  {reason: "The server may have processed it.", end: func(s *peer, _ uint32) error { return s.conn.Close() }},
+		"Refused": {reason: "The server refuses the request.", end: func(s *peer, id uint32) error { return s.WriteRSTStream(id, http2.ErrCodeRefusedStream) }, want: size},
+		"Closed":  {reason: "The server may have processed the request before it closed the connection.", end: func(s *peer, _ uint32) error { return s.conn.Close() }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -60,7 +60,7 @@ func TestHealth(t *testing.T) {
 		after  time.Duration
 	}{
 		"Answers": {reason: "A server that responds to pings keeps its connection.", pings: true, stream: true},
-		"Silent":  {reason: "A server that does not is gone.", stream: true, want: errLost, after: 45 * time.Second},
+		"Silent":  {reason: "A server that does not respond to pings is unreachable.", stream: true, want: errLost, after: 45 * time.Second},
 		"Unused":  {reason: "A connection without streams is closed.", pings: true, want: errIdle, after: 90 * time.Second},
 	}
 	for name, tc := range cases {

@@ -117,15 +117,15 @@ func TestProtocol(t *testing.T) {
 		"Complete": {reason: "A response can be complete.", open: true, server: func(s *peer, id uint32) error {
 			return errors.Join(begun(s, id), s.WriteData(id, true, []byte("x")))
 		}},
-		"Padded": {reason: "Padding is not data.", open: true, server: func(s *peer, id uint32) error {
+		"Padded": {reason: "The padding of a frame is not part of the data.", open: true, server: func(s *peer, id uint32) error {
 			return errors.Join(begun(s, id, "content-length", "1"), s.WriteDataPadded(id, true, []byte("x"), make([]byte, 100)))
 		}},
 		"Refused": {reason: "A refused request is sent again, on another connection.", later: true, want: errUnused, server: func(s *peer, id uint32) error {
 			return s.WriteRSTStream(id, http2.ErrCodeRefusedStream)
 		}},
-		"RefusedFirst": {reason: "But not if a new connection refuses it.", want: &resetError{http2.ErrCodeRefusedStream}, open: true,
+		"RefusedFirst": {reason: "A request that a new connection refuses is not sent again.", want: &resetError{http2.ErrCodeRefusedStream}, open: true,
 			server: func(s *peer, id uint32) error { return s.WriteRSTStream(id, http2.ErrCodeRefusedStream) }},
-		"RefusedLate": {reason: "But not after its response began.", want: &resetError{http2.ErrCodeRefusedStream}, open: true,
+		"RefusedLate": {reason: "A request that is refused after its response began is not sent again.", want: &resetError{http2.ErrCodeRefusedStream}, open: true,
 			server: func(s *peer, id uint32) error {
 				return errors.Join(begun(s, id), s.WriteRSTStream(id, http2.ErrCodeRefusedStream))
 			}},
@@ -143,24 +143,24 @@ func TestProtocol(t *testing.T) {
 		"Closed": {reason: "A response is not complete when the connection is closed.", want: io.ErrUnexpectedEOF, server: func(s *peer, id uint32) error {
 			return errors.Join(begun(s, id), s.conn.Close())
 		}},
-		"NoStatus": {reason: "A response has a status.", want: violation, end: violation.Code, open: true, server: func(s *peer, id uint32) error {
+		"NoStatus": {reason: "A response without a status violates the protocol.", want: violation, end: violation.Code, open: true, server: func(s *peer, id uint32) error {
 			return s.respond(id, false, "x", "y")
 		}},
-		"NoHeaders": {reason: "A response has headers.", want: violation, end: violation.Code, open: true, server: func(s *peer, id uint32) error {
+		"NoHeaders": {reason: "Data before the headers of a response violates the protocol.", want: violation, end: violation.Code, open: true, server: func(s *peer, id uint32) error {
 			return s.WriteData(id, false, []byte("x"))
 		}},
-		"Long": {reason: "A response has at most the announced length.", want: violation, end: violation.Code, open: true,
+		"Long": {reason: "A response that is longer than announced violates the protocol.", want: violation, end: violation.Code, open: true,
 			server: func(s *peer, id uint32) error {
 				return errors.Join(begun(s, id, "content-length", "1"), s.WriteData(id, false, []byte("xy")))
 			}},
-		"Short": {reason: "It has at least the announced length.", want: io.ErrUnexpectedEOF, open: true, server: func(s *peer, id uint32) error {
+		"Short": {reason: "A response that is shorter than announced is incomplete.", want: io.ErrUnexpectedEOF, open: true, server: func(s *peer, id uint32) error {
 			return errors.Join(begun(s, id, "content-length", "2"), s.WriteData(id, true, []byte("x")))
 		}},
-		"Unopened": {reason: "Data belongs to a request.", want: http2.ConnectionError(http2.ErrCodeProtocol), end: http2.ErrCodeProtocol,
+		"Unopened": {reason: "Data for a request that was never sent violates the protocol.", want: http2.ConnectionError(http2.ErrCodeProtocol), end: http2.ErrCodeProtocol,
 			server: func(s *peer, id uint32) error {
 				return errors.Join(begun(s, id), s.WriteData(id+98, true, []byte("x")))
 			}},
-		"Headers": {reason: "Headers have a limit.", want: http2.ConnectionError(http2.ErrCodeCompression), end: http2.ErrCodeCompression,
+		"Headers": {reason: "The size of headers is limited.", want: http2.ConnectionError(http2.ErrCodeCompression), end: http2.ErrCodeCompression,
 			server: func(s *peer, id uint32) error {
 				// A header without a value of some megabytes never ends.
 				err := s.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: []byte{0x00, 0x7f, 0xff, 0xff, 0xff, 0x07}})
@@ -171,7 +171,7 @@ func TestProtocol(t *testing.T) {
 				}
 				return err
 			}},
-		"Push": {reason: "Pushes are disabled.", want: http2.ConnectionError(http2.ErrCodeProtocol), end: http2.ErrCodeProtocol,
+		"Push": {reason: "A push violates the protocol, because pushes are disabled.", want: http2.ConnectionError(http2.ErrCodeProtocol), end: http2.ErrCodeProtocol,
 			server: func(s *peer, id uint32) error {
 				return errors.Join(begun(s, id), s.WritePushPromise(http2.PushPromiseParam{StreamID: id, PromiseID: 2, EndHeaders: true}))
 			}},

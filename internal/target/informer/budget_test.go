@@ -29,14 +29,14 @@ func TestBudget(t *testing.T) {
 		args   args
 		want   bool
 	}{
-		"Room":      {reason: "There is room.", args: args{sizes: []int64{10, 20, 30}, own: 50}},
+		"Room":      {reason: "A cache may grow while all caches together fit.", args: args{sizes: []int64{10, 20, 30}, own: 50}},
 		"Alone":     {reason: "A single cache may have everything.", args: args{sizes: []int64{99}, own: 100}},
-		"TooLarge":  {reason: "But not more.", args: args{sizes: []int64{99}, own: 101}, want: true},
-		"Largest":   {reason: "The largest one must not grow.", args: args{sizes: []int64{60, 20, 20}, own: 61}, want: true},
-		"Small":     {reason: "A small one may grow, although others have too much.", args: args{sizes: []int64{10, 80, 10}, own: 12}},
-		"Part":      {reason: "Each one may have its part.", args: args{sizes: []int64{0, 100, 100}, own: 33}},
-		"MorePart":  {reason: "It may have more if others have less.", args: args{sizes: []int64{0, 100, 10}, own: 45}},
-		"TooMuch":   {reason: "But not more than what is left.", args: args{sizes: []int64{0, 100, 10}, own: 46}, want: true},
+		"TooLarge":  {reason: "A single cache may not have more than everything.", args: args{sizes: []int64{99}, own: 101}, want: true},
+		"Largest":   {reason: "The largest cache must not grow beyond the limit of all.", args: args{sizes: []int64{60, 20, 20}, own: 61}, want: true},
+		"Small":     {reason: "A small cache may grow, although others have too much.", args: args{sizes: []int64{10, 80, 10}, own: 12}},
+		"Part":      {reason: "Each cache may have its equal part.", args: args{sizes: []int64{0, 100, 100}, own: 33}},
+		"MorePart":  {reason: "A cache may have more than its part if others have less.", args: args{sizes: []int64{0, 100, 10}, own: 45}},
+		"TooMuch":   {reason: "A cache may not have more than what others leave.", args: args{sizes: []int64{0, 100, 10}, own: 46}, want: true},
 		"AllBeyond": {reason: "One of several that are equally large must make room.", args: args{sizes: []int64{60, 60}, own: 60}, want: true},
 	}
 	for name, tc := range cases {
@@ -110,7 +110,7 @@ func TestManyCaches(t *testing.T) {
 	}{
 		"Room":     {reason: "All caches fit.", objects: []int{10, 10, 10}, most: 40, want: want{Refused: []bool{false, false, false}, Most: true}},
 		"Large":    {reason: "A large cluster is not watched.", objects: []int{5, 100, 5, 5}, most: 40, want: want{Refused: []bool{false, true, false, false}, Most: true}},
-		"ManyHost": {reason: "So are several of them.", objects: []int{30, 3, 30, 3, 30, 3}, most: 40, want: want{Refused: []bool{false, false, true, false, true, false}, Most: true}},
+		"ManyHost": {reason: "Several large clusters are not watched.", objects: []int{30, 3, 30, 3, 30, 3}, most: 40, want: want{Refused: []bool{false, false, true, false, true, false}, Most: true}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

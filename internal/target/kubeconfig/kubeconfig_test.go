@@ -100,15 +100,15 @@ func TestParseRefuses(t *testing.T) {
 			data:   strings.Replace(base, "name: u1", "name: u2", 1), want: `kubeconfig has no user "u1", which context "main" refers to`,
 		},
 		"ContextWithoutUser": {
-			reason: "The same, and what to do.",
+			reason: "For a context without a user, the error says what to do.",
 			data:   strings.Replace(base, "user: u1}\n- name: other", "user: ''}\n- name: other", 1), want: `context "main" of the kubeconfig has no user; add a user, or set spec.identity`,
 		},
 		"NoServer":     {reason: "An empty server would mean localhost.", data: config("", token), want: `cluster "c1" of the kubeconfig: server is not set`},
-		"UnixServer":   {reason: "Only HTTP is spoken.", data: config("server: 'unix:///run/docker.sock'", token), want: "server must be an http or https URL with a host"},
+		"UnixServer":   {reason: "Only HTTP and HTTPS are supported.", data: config("server: 'unix:///run/docker.sock'", token), want: "server must be an http or https URL with a host"},
 		"NoScheme":     {reason: "A scheme is not guessed.", data: config("server: 'api.example.org:6443'", token), want: "server must be an http or https URL with a host"},
 		"LongServer":   {reason: "Addresses are in the keys of caches.", data: config("server: 'https://"+strings.Repeat("x", 2048)+"'", token), want: "server is longer than 2048 bytes"},
 		"NoHost":       {reason: "A path is not an address.", data: config("server: 'https:///x'", token), want: "server must be an http or https URL with a host"},
-		"UserInServer": {reason: "It would be shown in errors.", data: config("server: 'https://u:"+canary+"@h'", token), want: "server must not contain a user"},
+		"UserInServer": {reason: "A user in the URL of the server would be shown in errors.", data: config("server: 'https://u:"+canary+"@h'", token), want: "server must not contain a user"},
 		"QueryInServer": {
 			reason: "A query would be added to no request.",
 			data:   config("server: 'https://h?x=y'", token), want: "server must not contain a query",
@@ -117,14 +117,14 @@ func TestParseRefuses(t *testing.T) {
 		"LongProxy":      {reason: "Addresses are in the keys of caches.", data: config(server+", proxy-url: 'http://"+strings.Repeat("x", 2048)+"'", token), want: "proxy-url is longer than 2048 bytes"},
 		"ProxyScheme":    {reason: "The scheme is checked early.", data: config(server+", proxy-url: 'ftp://p'", token), want: "proxy-url must be an http, https or socks5 URL"},
 		"BadCA":          {reason: "The field is named.", data: config(server+", certificate-authority-data: "+noPEM, token), want: "certificate-authority-data contains no PEM certificate"},
-		"InsecureWithCA": {reason: "One of them is a mistake.", data: config(server+", insecure-skip-tls-verify: true, certificate-authority-data: "+cert, token), want: "are mutually exclusive"},
-		"CAFile":         {reason: "Files are the provider's.", data: config(server+", certificate-authority: /ca", token), want: "certificate-authority is not allowed, because it refers to a file of the provider"},
+		"InsecureWithCA": {reason: "A certificate authority without verification is a mistake.", data: config(server+", insecure-skip-tls-verify: true, certificate-authority-data: "+cert, token), want: "are mutually exclusive"},
+		"CAFile":         {reason: "A path in certificate-authority would refer to a file of the provider.", data: config(server+", certificate-authority: /ca", token), want: "certificate-authority is not allowed, because it refers to a file of the provider"},
 		"Exec": {
-			reason: "A program would run in the provider.",
+			reason: "An exec plugin would run a program in the provider.",
 			data:   config(server, "exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, interactiveMode: Never}"), want: `user "u1" of the kubeconfig: exec is not allowed, because it would run a command in the provider`,
 		},
 		"AuthProvider": {
-			reason: "So it would with an auth provider, even if an identity authenticates.",
+			reason: "An auth provider is not allowed, even if an identity authenticates.",
 			data:   config(server, "auth-provider: {name: gcp}"), o: Options{Identity: true}, want: "auth-provider is not allowed",
 		},
 		"Aliases": {
@@ -132,16 +132,16 @@ func TestParseRefuses(t *testing.T) {
 			data:   bomb(base, 20<<10, 2000), want: "YAML is larger than 1048576 bytes when its aliases are expanded",
 		},
 		"Values": {
-			reason: "Nor must a list of nothing, which takes a hundred times its length.",
+			reason: "A long list of small values must not be decoded, because it takes a hundred times its length.",
 			data:   base + "x-list: [" + strings.Repeat("0,", maxValues) + "0]\n", want: "cannot read kubeconfig: YAML contains too many values",
 		},
-		"TokenFile":     {reason: "It would send the provider's own token.", data: config(server, "tokenFile: /var/run/token"), want: "tokenFile is not allowed, because it refers to a file of the provider"},
-		"CertFile":      {reason: "Files are the provider's.", data: config(server, "client-certificate: /c"), want: "client-certificate is not allowed, because it refers to a file of the provider"},
-		"KeyFile":       {reason: "Also if an identity authenticates.", data: config(server, "client-key: /k"), o: Options{Identity: true}, want: "client-key is not allowed, because it refers to a file of the provider"},
-		"KeyMissing":    {reason: "Half a pair is none.", data: config(server, "client-certificate-data: "+cert), want: "must be set together"},
-		"CertMissing":   {reason: "Half a pair is none.", data: config(server, "client-key-data: "+key), want: "must be set together"},
-		"BadPair":       {reason: "Both fields are named.", data: config(server, "client-certificate-data: "+cert+", client-key-data: "+noPEM), want: "must be a PEM certificate and the matching key"},
-		"FieldType":     {reason: "The value is not shown.", data: config(server, "token: ["+canary+"]"), want: "with valid field types"},
+		"TokenFile":     {reason: "A token file would send the provider's own token.", data: config(server, "tokenFile: /var/run/token"), want: "tokenFile is not allowed, because it refers to a file of the provider"},
+		"CertFile":      {reason: "A path in client-certificate would refer to a file of the provider.", data: config(server, "client-certificate: /c"), want: "client-certificate is not allowed, because it refers to a file of the provider"},
+		"KeyFile":       {reason: "A path in client-key is not allowed, even if an identity authenticates.", data: config(server, "client-key: /k"), o: Options{Identity: true}, want: "client-key is not allowed, because it refers to a file of the provider"},
+		"KeyMissing":    {reason: "A client certificate requires its key.", data: config(server, "client-certificate-data: "+cert), want: "must be set together"},
+		"CertMissing":   {reason: "A client key requires its certificate.", data: config(server, "client-key-data: "+key), want: "must be set together"},
+		"BadPair":       {reason: "If a certificate and its key do not match, the error names both fields.", data: config(server, "client-certificate-data: "+cert+", client-key-data: "+noPEM), want: "must be a PEM certificate and the matching key"},
+		"FieldType":     {reason: "The error does not show the value of a field with a wrong type.", data: config(server, "token: ["+canary+"]"), want: "with valid field types"},
 		"LongNameShort": {reason: "A name may be as long as the secret.", data: strings.Replace(base, "current-context: main", "current-context: "+strings.Repeat("x", 1000), 1), want: strings.Repeat("x", 64) + "…"},
 	}
 	for name, tc := range cases {
@@ -174,12 +174,12 @@ func TestParse(t *testing.T) {
 		want   want
 	}{
 		"Token": {
-			reason: "The usual kubeconfig of a service account. The client never limits the rate.",
+			reason: "The usual kubeconfig of a service account is accepted. The client never limits the rate.",
 			data:   config(server+", tls-server-name: kube, certificate-authority-data: "+cert, token),
 			want:   want{Host: "https://api.example.org:6443", Cluster: "c1", Token: canary, ServerName: "kube", HasCA: true, QPS: -1},
 		},
 		"ClientCertificate": {
-			reason: "The usual kubeconfig of an administrator.",
+			reason: "The usual kubeconfig of an administrator is accepted.",
 			data:   config(server+", insecure-skip-tls-verify: true", "client-certificate-data: "+cert+", client-key-data: "+key),
 			want:   want{Host: "https://api.example.org:6443", Cluster: "c1", Insecure: true, HasCert: true, QPS: -1},
 		},

@@ -43,9 +43,9 @@ func TestManyKinds(t *testing.T) {
 	}{
 		"Usual":    {reason: "The kinds of a large cluster are kept.", args: args{versions: 500, kinds: 5}},
 		"Versions": {reason: "The oldest versions are dropped.", args: args{versions: 30, kinds: 4000}, want: want{Again: 30}},
-		"Names":    {reason: "Long names count.", args: args{versions: 30, kinds: 20, name: 10_000}, want: want{Again: 30}},
+		"Names":    {reason: "The length of names counts.", args: args{versions: 30, kinds: 20, name: 10_000}, want: want{Again: 30}},
 		"Kinds":    {reason: "A version can have too many kinds.", args: args{versions: 1, kinds: 10_000}, want: want{Err: tooMany}},
-		"Name":     {reason: "Or too long names.", args: args{versions: 1, kinds: 1, name: 2 << 20}, want: want{Err: tooMany}},
+		"Name":     {reason: "A version can have too long names.", args: args{versions: 1, kinds: 1, name: 2 << 20}, want: want{Err: tooMany}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -51,17 +51,17 @@ func TestEvents(t *testing.T) {
 	}{
 		"Lines":       {reason: "Each line is an event.", contentType: jsonType, content: "{1}\n{2}\n{3}", want: want{Parts: []string{"{1}\n", "{2}\n", "{3}"}}},
 		"Messages":    {reason: "Each message is an event.", contentType: binaryType, content: frame("one") + frame("") + frame("two\nlines"), want: want{Parts: []string{frame("one"), frame(""), frame("two\nlines")}}},
-		"Cut":         {reason: "What is incomplete is left to the client.", contentType: binaryType, content: frame("one") + frame("two")[:5], want: want{Parts: []string{frame("one"), frame("two")[:5]}}},
-		"CutLength":   {reason: "So is an incomplete length.", contentType: binaryType, content: frame("one") + "\x00\x00", want: want{Parts: []string{frame("one"), "\x00\x00"}}},
+		"Cut":         {reason: "The client decides about an incomplete message.", contentType: binaryType, content: frame("one") + frame("two")[:5], want: want{Parts: []string{frame("one"), frame("two")[:5]}}},
+		"CutLength":   {reason: "The client decides about an incomplete length of a message.", contentType: binaryType, content: frame("one") + "\x00\x00", want: want{Parts: []string{frame("one"), "\x00\x00"}}},
 		"Large":       {reason: "After a large event, the watch is continued by another request, so that no buffer stays large.", contentType: jsonType, content: large + "\n{2}\n", want: want{Parts: []string{"xxxxxxxxxx..."}}},
-		"LargeBinary": {reason: "So it is after a large message.", contentType: binaryType, content: frame(large) + frame("two"), want: want{Parts: []string{frame(large)[:10] + "..."}}},
+		"LargeBinary": {reason: "After a large message, the watch is continued by another request.", contentType: binaryType, content: frame(large) + frame("two"), want: want{Parts: []string{frame(large)[:10] + "..."}}},
 		"LargeList": {
-			reason: "A list is streamed to its end, because it would begin from the start.", contentType: jsonType, query: "&sendInitialEvents=true",
+			reason: "A list is streamed to its end even after a large event, because another request would begin it again.", contentType: jsonType, query: "&sendInitialEvents=true",
 			content: large + "\n" + large + "k8s.io/initial-events-end BOOKMARK\n" + bookmark + "{4}\n",
 			want:    want{Parts: []string{"xxxxxxxxxx...", "xxxxxxxxxx...", bookmark}},
 		},
 		"LargeBinaryList": {
-			reason: "So is one of messages.", contentType: binaryType, query: "&sendInitialEvents=true",
+			reason: "A list of messages is streamed to its end even after a large message.", contentType: binaryType, query: "&sendInitialEvents=true",
 			content: frame(large) + frame("two") + frame("\n\x08BOOKMARK\x12 k8s.io/initial-events-end") + frame("four"),
 			want:    want{Parts: []string{frame(large)[:10] + "...", frame("two"), frame("\n\x08BOOKMARK\x12 k8s.io/initial-events-end")}},
 		},
@@ -69,9 +69,9 @@ func TestEvents(t *testing.T) {
 			reason: "The watch continues after the list if no event was large.", contentType: jsonType, query: "&sendInitialEvents=true",
 			content: "{1}\n" + bookmark + "{3}\n" + large + "\n{5}\n", want: want{Parts: []string{"{1}\n", bookmark, "{3}\n", "xxxxxxxxxx..."}},
 		},
-		"Endless":   {reason: "An event without end is not read.", contentType: jsonType, content: "{1}\n" + strings.Repeat("x", mib+1), want: want{Parts: []string{"{1}\n"}, TooLarge: true}},
-		"Announced": {reason: "Nor is one that is announced to be too large.", contentType: binaryType, content: frame("one") + "\xff\xff\xff\xff", want: want{Parts: []string{frame("one")}, TooLarge: true}},
-		"Values":    {reason: "Nor what becomes too large.", contentType: jsonType, content: strings.Repeat("{}", 200_000) + "\n", want: want{TooLarge: true}},
+		"Endless":   {reason: "An event without end is not read completely.", contentType: jsonType, content: "{1}\n" + strings.Repeat("x", mib+1), want: want{Parts: []string{"{1}\n"}, TooLarge: true}},
+		"Announced": {reason: "A message whose announced length is too large is not read.", contentType: binaryType, content: frame("one") + "\xff\xff\xff\xff", want: want{Parts: []string{frame("one")}, TooLarge: true}},
+		"Values":    {reason: "An event that becomes too large when it is decoded is not read.", contentType: jsonType, content: strings.Repeat("{}", 200_000) + "\n", want: want{TooLarge: true}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

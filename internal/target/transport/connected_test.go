@@ -43,7 +43,7 @@ func TestMonitored(t *testing.T) {
 			},
 		},
 		"Refused": {
-			reason: "So with a server that refuses the credentials.",
+			reason: "Only a probe reaches a server that refuses the credentials.",
 			steps:  []step{{refuse, probe, true, Unauthorized}, {ok, request, false, Unauthorized}, {ok, probe, true, Connected}},
 		},
 		"Doubt": {

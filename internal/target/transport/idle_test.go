@@ -37,13 +37,13 @@ func TestIdle(t *testing.T) {
 		args   args
 		want   bool
 	}{
-		"Event":     {reason: "It is idle after an event.", args: args{contentType: jsonType, content: "{1}\n", query: "watch=true", read: 4}, want: true},
+		"Event":     {reason: "A watch is idle after an event.", args: args{contentType: jsonType, content: "{1}\n", query: "watch=true", read: 4}, want: true},
 		"LineBreak": {reason: "A decoder need not read the line break.", args: args{contentType: jsonType, content: "{1}\n", query: "watch=true", read: 3}, want: true},
-		"Half":      {reason: "It is not idle within an event.", args: args{contentType: jsonType, content: "{1}\n", query: "watch=true", read: 2}},
-		"Next":      {reason: "It is not idle before the next event.", args: args{contentType: jsonType, content: "{1}\n{2}\n", query: "watch=true", read: 4}},
-		"NextHalf":  {reason: "It is not idle when the next event has begun.", args: args{contentType: jsonType, content: "{1}\n{", query: "watch=true", read: 4}},
-		"Message":   {reason: "It is idle after a message.", args: args{contentType: binaryType, content: frame("one"), query: "watch=true", read: 7}, want: true},
-		"Messages":  {reason: "It is not idle before the next message.", args: args{contentType: binaryType, content: frame("one") + frame("two"), query: "watch=true", read: 7}},
+		"Half":      {reason: "A watch is not idle within an event.", args: args{contentType: jsonType, content: "{1}\n", query: "watch=true", read: 2}},
+		"Next":      {reason: "A watch is not idle before the next event.", args: args{contentType: jsonType, content: "{1}\n{2}\n", query: "watch=true", read: 4}},
+		"NextHalf":  {reason: "A watch is not idle when the next event has begun.", args: args{contentType: jsonType, content: "{1}\n{", query: "watch=true", read: 4}},
+		"Message":   {reason: "A watch is idle after a message.", args: args{contentType: binaryType, content: frame("one"), query: "watch=true", read: 7}, want: true},
+		"Messages":  {reason: "A watch is not idle before the next message.", args: args{contentType: binaryType, content: frame("one") + frame("two"), query: "watch=true", read: 7}},
 		"Large": {reason: "A watch that ends after a large event is not idle.",
 			args: args{contentType: jsonType, content: strings.Repeat("x", largeEvent) + "\n", query: "watch=true", read: largeEvent + 1}},
 		"Other": {reason: "Other bodies do not report when there is something to read.", args: args{contentType: jsonType, content: "{1}\n", query: "watch=true", read: 4,

@@ -102,17 +102,17 @@ func TestErrors(t *testing.T) {
 		down   bool
 		slow   bool
 	}{
-		"UnknownHost":      {reason: "DNS says no.", rc: &rest.Config{Host: "https://no-such-host.invalid"}, want: "no such host", down: true},
-		"Refused":          {reason: "No one listens.", rc: &rest.Config{Host: "https://127.0.0.1:1"}, want: "connection refused", down: true},
-		"UnknownAuthority": {reason: "The field of the kubeconfig is named.", rc: &rest.Config{Host: secure.URL}, want: "the certificate is signed by an unknown authority; check certificate-authority-data in the kubeconfig", down: true},
-		"WrongName":        {reason: "So are these.", rc: wrongName, want: "the certificate is for a different host; check server and tls-server-name in the kubeconfig", down: true},
-		"PlainHTTP":        {reason: "The scheme is wrong.", rc: &rest.Config{Host: "https" + strings.TrimPrefix(plain.URL, "http")}, want: "the server does not use TLS", down: true},
+		"UnknownHost":      {reason: "The error says that DNS does not know the host.", rc: &rest.Config{Host: "https://no-such-host.invalid"}, want: "no such host", down: true},
+		"Refused":          {reason: "The error says that no server listens at the address.", rc: &rest.Config{Host: "https://127.0.0.1:1"}, want: "connection refused", down: true},
+		"UnknownAuthority": {reason: "The error names the field of the kubeconfig for the certificate authority.", rc: &rest.Config{Host: secure.URL}, want: "the certificate is signed by an unknown authority; check certificate-authority-data in the kubeconfig", down: true},
+		"WrongName":        {reason: "The error names the fields of the kubeconfig for the name of the server.", rc: wrongName, want: "the certificate is for a different host; check server and tls-server-name in the kubeconfig", down: true},
+		"PlainHTTP":        {reason: "The error says that the server does not use TLS.", rc: &rest.Config{Host: "https" + strings.TrimPrefix(plain.URL, "http")}, want: "the server does not use TLS", down: true},
 		"NoAnswer":         {reason: "A handshake that stalls must not hold a worker.", rc: &rest.Config{Host: "https://" + silent}, want: "timed out", down: true, slow: true},
-		"ClosedEarly":      {reason: "No port of ours in the text.", rc: &rest.Config{Host: "http://" + hangsUp}, want: "connection lost"},
-		"Redirect":         {reason: "A redirect would take the token elsewhere.", rc: redirecting, host: elsewhere.URL, want: "redirects are not allowed", down: true},
-		"Endless":          {reason: "Memory is bounded.", rc: endless, want: "the response exceeds the size limit"},
-		"NoClientCert":     {reason: "The server wants another certificate.", rc: &rest.Config{Host: mutual.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, want: "the TLS handshake failed (tls: certificate required); check the client certificate in the kubeconfig", down: true},
-		"LinkLocal":        {reason: "Metadata servers of clouds hand out credentials.", rc: &rest.Config{Host: "http://169.254.169.254"}, want: "refusing to connect to the address of a metadata service", down: true},
+		"ClosedEarly":      {reason: "The error does not contain the local port.", rc: &rest.Config{Host: "http://" + hangsUp}, want: "connection lost"},
+		"Redirect":         {reason: "A redirect is not followed, because it would send the token to another server.", rc: redirecting, host: elsewhere.URL, want: "redirects are not allowed", down: true},
+		"Endless":          {reason: "The size of a response is limited.", rc: endless, want: "the response exceeds the size limit"},
+		"NoClientCert":     {reason: "The error says that the server requires a client certificate.", rc: &rest.Config{Host: mutual.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, want: "the TLS handshake failed (tls: certificate required); check the client certificate in the kubeconfig", down: true},
+		"LinkLocal":        {reason: "Requests to a metadata service are refused, because it returns credentials of the node.", rc: &rest.Config{Host: "http://169.254.169.254"}, want: "refusing to connect to the address of a metadata service", down: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -27,15 +27,15 @@ func TestOrganizationOf(t *testing.T) {
 		want   string
 		err    string
 	}{
-		"Argument": {reason: "The third argument.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"organization", "token", "acme"}}, want: "acme"},
-		"Short":    {reason: "There is a short form.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"org", "token", "acme"}}, want: "acme"},
+		"Argument": {reason: "The third argument is the organization.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"organization", "token", "acme"}}, want: "acme"},
+		"Short":    {reason: "The command has a short form.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"org", "token", "acme"}}, want: "acme"},
 		"Variable": {reason: "The variable comes first.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"org", "token", "acme"}, Env: env}, want: "env"},
-		"Nothing":  {reason: "One of them is required.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"org", "token"}}, err: "has no organization"},
-		"NoExec":   {reason: "The kubeconfig is of another kind.", err: "must run 'up organization token'"},
-		"Command":  {reason: "It is another command.", exec: &clientcmdapi.ExecConfig{Command: "aws", Args: []string{"org", "token", "acme"}}, err: "must run 'up organization token'"},
-		"Action":   {reason: "It is another action.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"org", "list", "acme"}}, err: "must run 'up organization token'"},
-		"Noun":     {reason: "It is another noun.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"robot", "token", "acme"}}, err: "must run 'up organization token'"},
-		"Few":      {reason: "Something is missing.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"org"}}, err: "must run 'up organization token'"},
+		"Nothing":  {reason: "Either an argument or the variable must name the organization.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"org", "token"}}, err: "has no organization"},
+		"NoExec":   {reason: "A kubeconfig without a command is refused.", err: "must run 'up organization token'"},
+		"Command":  {reason: "Another program is refused.", exec: &clientcmdapi.ExecConfig{Command: "aws", Args: []string{"org", "token", "acme"}}, err: "must run 'up organization token'"},
+		"Action":   {reason: "Another subcommand of organization is refused.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"org", "list", "acme"}}, err: "must run 'up organization token'"},
+		"Noun":     {reason: "A subcommand of another kind of object is refused.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"robot", "token", "acme"}}, err: "must run 'up organization token'"},
+		"Few":      {reason: "Too few arguments are not the expected command.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"org"}}, err: "must run 'up organization token'"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -57,10 +57,10 @@ func TestWrap(t *testing.T) {
 		asked  int
 	}{
 		"Good":     {reason: "A token is used until it expires.", code: 200, answer: `{"access_token":"scoped","expires_in":3600}`, want: "Bearer scoped", asked: 1},
-		"Expired":  {reason: "Then there is another one.", code: 200, answer: `{"access_token":"scoped","expires_in":1}`, want: "Bearer scoped", asked: 2},
-		"Refused":  {reason: "What the server says is not repeated.", code: 401, answer: "canary", err: `Upbound rejects the token for organization "acme" (401 Unauthorized)`, asked: 2},
+		"Expired":  {reason: "An expired token is replaced by another one.", code: 200, answer: `{"access_token":"scoped","expires_in":1}`, want: "Bearer scoped", asked: 2},
+		"Refused":  {reason: "The error does not contain the response of the server.", code: 401, answer: "canary", err: `Upbound rejects the token for organization "acme" (401 Unauthorized)`, asked: 2},
 		"Redirect": {reason: "The token is not sent elsewhere.", code: 307, err: `Upbound rejects the token for organization "acme" (307 Temporary Redirect)`, asked: 2},
-		"Nothing":  {reason: "An empty token would be sent.", code: 200, answer: `{}`, err: "Upbound returned no token", asked: 2},
+		"Nothing":  {reason: "A response without a token is an error, because an empty token would be sent.", code: 200, answer: `{}`, err: "Upbound returned no token", asked: 2},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

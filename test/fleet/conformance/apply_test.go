@@ -24,7 +24,7 @@ func web(container, spec string) string {
 
 // TestApply compares server-side apply.
 func TestApply(t *testing.T) {
-	run(t, map[string]play{
+	run(t, map[string]scenario{
 		"Create": {
 			reason: "An apply creates an object, does nothing if it changes nothing, and changes it.",
 			calls: []call{
@@ -133,8 +133,8 @@ func TestKinds(t *testing.T) {
 	object := func(version, kind, rest string) string {
 		return `{"apiVersion": "` + version + `", "kind": "` + kind + `", "metadata": {"name": "x"}` + rest + `}`
 	}
-	both := func(version, kind, path, rest string, ignored ...string) play {
-		return play{
+	both := func(version, kind, path, rest string, ignored ...string) scenario {
+		return scenario{
 			reason: "The defaults of a kind are the same, whether it is applied or created.",
 			calls: []call{
 				apply("one", path+"/x", object(version, kind, rest)),
@@ -145,7 +145,7 @@ func TestKinds(t *testing.T) {
 	}
 	const ns, apps, rbac = "/api/v1/namespaces/$NS/", "/apis/apps/v1/namespaces/$NS/", "/apis/rbac.authorization.k8s.io/v1/"
 	selected := `, "spec": {"selector": {"matchLabels": {"app": "x"}}, "template": ` + pod
-	run(t, map[string]play{
+	run(t, map[string]scenario{
 		"Deployment":     both("apps/v1", "Deployment", apps+"deployments", selected+`}`),
 		"StatefulSet":    both("apps/v1", "StatefulSet", apps+"statefulsets", selected+`, "serviceName": "x"}`),
 		"DaemonSet":      both("apps/v1", "DaemonSet", apps+"daemonsets", selected+`}`),

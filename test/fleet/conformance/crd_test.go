@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// crd returns a CRD whose names contain a word, so that plays do not share it.
+// crd returns a CRD whose names contain a word, so that scenarios do not share it.
 func crd(word, scope string) string {
 	return strings.ReplaceAll(`{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "WORDs.x.example.org"}, "spec": {
 		"group": "x.example.org", "scope": "`+scope+`", "names": {"plural": "WORDs", "kind": "KWORD"},
@@ -28,16 +28,16 @@ func custom(word, spec string) string {
 // TestCRDs compares CRDs and custom resources.
 func TestCRDs(t *testing.T) {
 	const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-	of := func(word string, calls ...call) play {
+	of := func(word string, calls ...call) scenario {
 		path, all := crds+"/"+word+"s.x.example.org", "/apis/x.example.org/v1/namespaces/$NS/"+word+"s"
 		begin := []call{
 			apply("one", path, crd(word, "Namespaced")), get(path).awaiting("InitialNamesAccepted").without("metadata.resourceVersion", "metadata.managedFields"),
 			get(all).awaiting(`"items"`),
 		}
-		return play{reason: "A CRD with a structural schema.", calls: append(begin, calls...)}
+		return scenario{reason: "Both servers serve a CRD with a structural schema.", calls: append(begin, calls...)}
 	}
 	at := func(word string) string { return "/apis/x.example.org/v1/namespaces/$NS/" + word + "s/a" }
-	run(t, map[string]play{
+	run(t, map[string]scenario{
 		"Apply": of("alpha",
 			apply("one", at("alpha"), custom("alpha", `, "spec": {"text": "t", "ports": [{"name": "a"}], "tags": ["x"], "list": ["1"], "free": {"q": {"r": 1}}}`)),
 			apply("two", at("alpha"), custom("alpha", `, "spec": {"ports": [{"name": "b", "port": 81}], "tags": ["y"], "free": {"q": {"s": 1}}}`)),

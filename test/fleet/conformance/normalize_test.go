@@ -21,7 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 )
 
-// A normalizer replaces what differs between two servers by names, in the order in which it appears in the responses to a play: equal
+// A normalizer replaces what differs between two servers by names, in the order in which it appears in the responses to a scenario: equal
 // values get equal names.
 type normalizer struct {
 	ns       string

@@ -14,10 +14,10 @@ func three() []call {
 
 // TestList compares lists and their formats.
 func TestList(t *testing.T) {
-	after := func(calls ...call) play {
-		return play{reason: "Objects in a collection.", calls: append(three(), calls...)}
+	after := func(calls ...call) scenario {
+		return scenario{reason: "Both servers list the same objects.", calls: append(three(), calls...)}
 	}
-	run(t, map[string]play{
+	run(t, map[string]scenario{
 		"Whole":    after(get(configMaps), get("/api/v1/configmaps?fieldSelector=metadata.namespace=$NS"), get(configMaps+"/a"), get(configMaps+"/none"), get("/api/v1/namespaces/$NS-none/configmaps")),
 		"Metadata": after(get(configMaps).accepting(metadataList), get(configMap).accepting(metadata), get(configMaps+"/none").accepting(metadata)),
 		"Protobuf": after(get(configMaps).accepting(protoList), get(configMap).accepting(protoMeta), get(configMaps+"/none").accepting(protoMeta+","+metadata),
@@ -39,10 +39,10 @@ func TestWatch(t *testing.T) {
 	history := append(three(),
 		patch(mergePatch, configMap, `{"metadata": {"labels": {"x": "3"}}}`), patch(mergePatch, configMap, `{"metadata": {"labels": {"x": null}}}`),
 		patch(mergePatch, configMap, `{"data": {"k": "w"}}`), remove(configMaps+"/b"), patch(mergePatch, configMap, `{"metadata": {"labels": {"x": "4"}}}`), remove(configMap))
-	after := func(calls ...call) play {
-		return play{reason: "The history of a collection.", calls: append(append([]call{}, history...), calls...)}
+	after := func(calls ...call) scenario {
+		return scenario{reason: "Both servers report the same events.", calls: append(append([]call{}, history...), calls...)}
 	}
-	run(t, map[string]play{
+	run(t, map[string]scenario{
 		"From":      after(get(watch + "&resourceVersion=$a.rv")),
 		"Selector":  after(get(watch + "&resourceVersion=$a.rv&labelSelector=x&allowWatchBookmarks=true")),
 		"Name":      after(get(watch + "&resourceVersion=$a.rv&fieldSelector=metadata.name=b")),
@@ -58,7 +58,7 @@ func TestWatch(t *testing.T) {
 
 // TestDiscovery compares documents. The simulated server serves fewer kinds.
 func TestDiscovery(t *testing.T) {
-	run(t, map[string]play{
+	run(t, map[string]scenario{
 		"Missing": {
 			reason: "Requests for unknown paths return status 404.",
 			calls: []call{
@@ -70,6 +70,6 @@ func TestDiscovery(t *testing.T) {
 			reason: "A wrong token is rejected.",
 			calls:  []call{{method: "GET", path: configMaps, token: "wrong"}, {method: "GET", path: configMaps, token: "wrong", accept: protoList + "," + metadataList}},
 		},
-		"Core": {reason: "The core group.", calls: []call{get("/api").without("serverAddressByClientCIDRs")}},
+		"Core": {reason: "Both servers have the same core group.", calls: []call{get("/api").without("serverAddressByClientCIDRs")}},
 	})
 }

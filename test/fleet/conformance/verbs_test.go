@@ -6,7 +6,7 @@ import "testing"
 
 // TestCreate compares POST requests.
 func TestCreate(t *testing.T) {
-	run(t, map[string]play{
+	run(t, map[string]scenario{
 		"Object": {
 			reason: "An object is created once.",
 			calls:  []call{post(configMaps, cm(`"a": "1"`, ``)), post(configMaps, cm(`"a": "1"`, ``)), get(configMap), post(configMaps+"?dryRun=All", `{"metadata": {"name": "b"}}`).without("metadata.resourceVersion"), get(configMaps + "/b")},
@@ -38,7 +38,7 @@ func TestCreate(t *testing.T) {
 
 // TestUpdate compares PUT requests.
 func TestUpdate(t *testing.T) {
-	run(t, map[string]play{
+	run(t, map[string]scenario{
 		"Object": {
 			reason: "An update replaces an object; the version is a precondition.",
 			calls: []call{
@@ -63,7 +63,7 @@ func TestUpdate(t *testing.T) {
 
 // TestPatch compares PATCH requests other than server-side apply.
 func TestPatch(t *testing.T) {
-	run(t, map[string]play{
+	run(t, map[string]scenario{
 		"Merge": {
 			reason: "A merge patch can have preconditions.",
 			calls: []call{
@@ -101,7 +101,7 @@ func TestDelete(t *testing.T) {
 	options := func(s string) call {
 		return call{method: "DELETE", path: configMap, body: `{"kind": "DeleteOptions", "apiVersion": "v1"` + s + `}`}
 	}
-	run(t, map[string]play{
+	run(t, map[string]scenario{
 		"Object": {
 			reason: "An object without finalizers is deleted at once.",
 			calls: []call{

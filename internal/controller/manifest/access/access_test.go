@@ -194,7 +194,7 @@ func TestPaths(t *testing.T) {
 		"Prefix":      {reason: "The path may have a prefix, such as that of a proxy.", path: "/k8s/clusters/c/api/v1/namespaces/n/secrets/s", object: true, secrets: true},
 		"NamedSo":     {reason: "An object with that name is not a Secret.", path: "/api/v1/namespaces/n/configmaps/secrets", object: true},
 		"OtherGroup":  {reason: "A kind of another group with that name may be one.", path: "/apis/example.org/v1/namespaces/n/secrets/s", object: true, secrets: true},
-		"Deployments": {reason: "Others are not.", path: "/apis/apps/v1/namespaces/n/deployments", object: true},
+		"Deployments": {reason: "A request for another built-in kind reads no Secret.", path: "/apis/apps/v1/namespaces/n/deployments", object: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

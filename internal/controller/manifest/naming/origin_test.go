@@ -43,7 +43,7 @@ func TestPredecessors(t *testing.T) {
 		"OfKyma":    {reason: "A Manifest that its Kyma created takes over.", mr: controlledBy(v1alpha1.KymaKind, "kyma", "new"), want: all},
 		"OtherKind": {reason: "Owners of other kinds can't be read.", mr: controlledBy("XEnvironment", "x", "old"), want: all},
 		"Restored":  {reason: "Kubernetes deletes a Manifest whose Kyma had another UID.", mr: controlledBy(v1alpha1.KymaKind, "kyma", "old")},
-		"Missing":   {reason: "It also deletes one whose Kyma doesn't exist.", mr: controlledBy(v1alpha1.KymaKind, "none", "new")},
+		"Missing":   {reason: "Kubernetes deletes a Manifest whose Kyma doesn't exist.", mr: controlledBy(v1alpha1.KymaKind, "none", "new")},
 		"Deleted": {
 			reason: "A Manifest that is being deleted doesn't remove a module that it has not taken over.",
 			mr: manifest(func(m *metav1.ObjectMeta) {

@@ -134,7 +134,7 @@ func TestBeatingStatus(t *testing.T) {
 		most   int
 	}{
 		"Ready":    {reason: "A Manifest that is Ready is reconciled every five seconds.", ready: true, most: 12},
-		"NotReady": {reason: "One that becomes Ready is reconciled every second.", most: 60},
+		"NotReady": {reason: "A Manifest that is not Ready is reconciled every second.", most: 60},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

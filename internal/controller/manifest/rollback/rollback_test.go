@@ -48,16 +48,16 @@ func TestDecide(t *testing.T) {
 		token      string
 		want       Decision
 	}{
-		"NoPolicyNone":       {reason: "Nothing is asked for.", checkpoint: one, want: Decision{Action: Install}},
+		"NoPolicyNone":       {reason: "Without a policy, nothing is rolled back.", checkpoint: one, want: Decision{Action: Install}},
 		"NoPolicyWatching":   {reason: "A policy that is removed ends the wait.", was: status("two", false), checkpoint: one, want: Decision{Action: Install}},
-		"NoPolicyRolledBack": {reason: "It ends a rollback, too.", was: status("two", true), checkpoint: one, want: Decision{Action: Install}},
+		"NoPolicyRolledBack": {reason: "A policy that is removed ends a rollback.", was: status("two", true), checkpoint: one, want: Decision{Action: Install}},
 
 		"FirstNone":       {reason: "A first install has nothing to go back to.", policy: failed, want: Decision{Action: InstallAndKeep}},
 		"FirstWatching":   {reason: "Without a checkpoint nothing is watched.", policy: failed, was: status("two", false), want: Decision{Action: InstallAndKeep}},
 		"FirstRolledBack": {reason: "Without a checkpoint no rollback continues.", policy: failed, was: status("two", true), want: Decision{Action: InstallAndKeep}},
 
 		"ReadyNone":       {reason: "The revision that was Ready last is not watched.", policy: failed, checkpoint: two, want: Decision{Action: InstallAndKeep}},
-		"ReadyWatching":   {reason: "It became Ready.", policy: failed, checkpoint: two, was: status("two", false), want: Decision{Action: InstallAndKeep}},
+		"ReadyWatching":   {reason: "A revision that became Ready is no longer watched.", policy: failed, checkpoint: two, was: status("two", false), want: Decision{Action: InstallAndKeep}},
 		"ReadyRolledBack": {reason: "To want what was brought back ends the rollback.", policy: failed, checkpoint: two, was: status("three", true), want: Decision{Action: InstallAndKeep}},
 
 		"UpgradeNone":       {reason: "Anything else is an upgrade.", policy: failed, checkpoint: one, want: Decision{Action: InstallAndKeep, Status: fresh("two")}},
@@ -69,10 +69,10 @@ func TestDecide(t *testing.T) {
 
 		"RetryWatching":    {reason: "A request begins the time again.", policy: failed, checkpoint: one, was: status("two", false), token: "t", want: Decision{Action: InstallAndKeep, Status: fresh("two-t")}},
 		"RetryRolledBack":  {reason: "A reconcile request starts another attempt.", policy: failed, checkpoint: one, was: status("two", true), token: "t", want: Decision{Action: InstallAndKeep, Status: fresh("two-t")}},
-		"Retried":          {reason: "Once.", policy: failed, checkpoint: one, was: status("two-t", true), token: "t", want: Decision{Action: BringBack, Status: status("two-t", true)}},
+		"Retried":          {reason: "A retry token is used only once.", policy: failed, checkpoint: one, was: status("two-t", true), token: "t", want: Decision{Action: BringBack, Status: status("two-t", true)}},
 		"RetryRemoved":     {reason: "An annotation that is removed asks for nothing.", policy: failed, checkpoint: one, was: status("two-t", true), want: Decision{Action: BringBack, Status: status("two-t", true)}},
 		"AtomicUpgrade":    {reason: "The status remembers the time that an install asks for.", policy: atomic, checkpoint: one, want: Decision{Action: InstallAndKeep, Status: fresh("atomic90-two")}},
-		"AtomicRetry":      {reason: "With the request.", policy: atomic, checkpoint: one, was: status("atomic90-two", true), token: "t", want: Decision{Action: InstallAndKeep, Status: fresh("atomic90-two-t")}},
+		"AtomicRetry":      {reason: "A reconcile request starts another attempt of an atomic upgrade.", policy: atomic, checkpoint: one, was: status("atomic90-two", true), token: "t", want: Decision{Action: InstallAndKeep, Status: fresh("atomic90-two-t")}},
 		"AtomicWatching":   {reason: "The time is not part of what is desired.", policy: atomic, checkpoint: one, was: status("atomic30-two", false), want: Decision{Action: InstallAndKeep, Status: status("atomic30-two", false)}},
 		"AtomicRolledBack": {reason: "A rollback that an install requests is performed, too.", policy: atomic, checkpoint: one, was: status("atomic90-two", true), want: Decision{Action: BringBack, Status: status("atomic90-two", true)}},
 		"AtomicReady":      {reason: "Ready is Ready.", policy: atomic, checkpoint: two, was: status("atomic90-two", false), want: Decision{Action: InstallAndKeep}},
@@ -128,14 +128,14 @@ func TestEvaluate(t *testing.T) {
 		"RolledBack":       {reason: "A revision that was rolled back stays rolled back.", was: earlier, policy: failed, outcome: Ready, want: earlier},
 		"Ready":            {reason: "An upgrade that works ends the wait.", was: watching("boom"), policy: failed, outcome: Ready, elapsed: time.Hour},
 		"Failing":          {reason: "A revision that fails has until the timeout to recover.", was: watching(""), policy: failed, outcome: Failed, elapsed: 59 * time.Second, want: watching("boom")},
-		"Failed":           {reason: "Then it is rolled back.", was: watching("boom"), policy: failed, outcome: Failed, elapsed: time.Minute, want: back},
+		"Failed":           {reason: "A revision that still fails at the timeout is rolled back.", was: watching("boom"), policy: failed, outcome: Failed, elapsed: time.Minute, want: back},
 		"FailedLate":       {reason: "The time counts from when the upgrade began, not from the first failure.", was: watching(""), policy: failed, outcome: Failed, elapsed: time.Minute, want: back},
 		"Progressing":      {reason: "A revision that is not Ready yet does not count as failed.", was: watching(""), policy: failed, outcome: NotReady, elapsed: time.Hour, want: watching("")},
 		"Interrupted":      {reason: "The timeout restarts for a revision that recovered.", was: watching("boom"), policy: failed, outcome: NotReady, elapsed: 30 * time.Second, want: moved},
 		"NotReady":         {reason: "With NotReady any other state counts.", was: watching("boom"), policy: notReady, outcome: NotReady, elapsed: time.Minute, want: back},
-		"NotReadyYet":      {reason: "After the same time.", was: watching(""), policy: notReady, outcome: NotReady, elapsed: time.Second, want: watching("boom")},
+		"NotReadyYet":      {reason: "With NotReady, a revision has until the timeout to become Ready.", was: watching(""), policy: notReady, outcome: NotReady, elapsed: time.Second, want: watching("boom")},
 		"NotReadyFailed":   {reason: "A failure is not Ready either.", was: watching(""), policy: notReady, outcome: Failed, elapsed: time.Minute, want: back},
-		"NotReadyAndReady": {reason: "Ready ends it.", was: watching("boom"), policy: notReady, outcome: Ready, elapsed: time.Hour},
+		"NotReadyAndReady": {reason: "With NotReady, an upgrade that becomes Ready ends the wait.", was: watching("boom"), policy: notReady, outcome: Ready, elapsed: time.Hour},
 		"Pending":          {reason: "A revision that is not applied yet does not fail.", was: watching(""), policy: notReady, outcome: Pending, elapsed: time.Hour, want: watching("")},
 		"PendingFailed":    {reason: "A revision that is not applied yet does not recover.", was: watching("boom"), policy: failed, outcome: Pending, elapsed: time.Hour, want: watching("boom")},
 		"NoVersion":        {reason: "A checkpoint that names no version gets the one that is seen.", was: unnamed, policy: failed, outcome: NotReady, version: "1.0.0", want: earlier},

@@ -37,7 +37,7 @@ type Shares struct {
 	// running contains the workers in use, at most as many as there are.
 	running map[*Worker]bool
 	pace    *pace
-	turns   *turns
+	waiting *fairQueue
 }
 
 // ResponseTimes returns a function that returns the average response time of the cluster that a Manifest used last, or 0 if it is unknown.
@@ -59,7 +59,7 @@ func ResponseTimes(last func(consumer string) (cluster.Cluster, bool)) func(type
 func New(workers int, wake func(types.NamespacedName), response func(types.NamespacedName) time.Duration) *Shares {
 	return &Shares{
 		limits: limitsOf(workers), wake: wake, response: response, now: time.Now,
-		used: map[string]int{}, running: map[*Worker]bool{}, pace: newPace(), turns: newTurns(),
+		used: map[string]int{}, running: map[*Worker]bool{}, pace: newPace(), waiting: newFairQueue(),
 	}
 }
 
@@ -88,10 +88,10 @@ func (s *Shares) Acquire(config string, nn types.NamespacedName) (*Worker, bool)
 	defer s.mu.Unlock()
 	w.expected = s.pace.expect(w.at, w.response, w.since)
 	if w.as = s.limits.admit(s.load(w.at, w.since), w.expected); w.as == refused {
-		s.turns.add(nn, w.at)
+		s.waiting.add(nn, w.at)
 		return nil, false
 	}
-	s.turns.drop(nn)
+	s.waiting.drop(nn)
 	s.running[w] = true
 	s.used[config]++
 	return w, true
@@ -113,7 +113,7 @@ func (s *Shares) Release(w *Worker) {
 	}
 	var woken []types.NamespacedName
 	for range most {
-		nn, ok := s.turns.next(func(at place) bool { return s.limits.admit(s.load(at, now), s.pace.expect(at, 0, now)) != refused })
+		nn, ok := s.waiting.next(func(at place) bool { return s.limits.admit(s.load(at, now), s.pace.expect(at, 0, now)) != refused })
 		if !ok {
 			break
 		}
@@ -127,7 +127,7 @@ func (s *Shares) Release(w *Worker) {
 
 // load returns the workers in use when a pass begins. The caller holds mu.
 func (s *Shares) load(at place, now time.Time) load {
-	l := load{total: len(s.running), ofConfig: s.used[at.config], contenders: s.turns.others(at.namespace)}
+	l := load{total: len(s.running), ofConfig: s.used[at.config], contenders: s.waiting.others(at.namespace)}
 	for w := range s.running {
 		same := w.at.namespace == at.namespace
 		if same {
@@ -153,7 +153,7 @@ func (s *Shares) Forget(nn types.NamespacedName) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.turns.drop(nn)
+	s.waiting.drop(nn)
 }
 
 // Limited returns a connector whose passes each hold a worker of their ProviderConfig from Connect to Disconnect. A pass

@@ -158,8 +158,8 @@ func TestSharesTurns(t *testing.T) {
 	if last > 2*others {
 		t.Errorf("want the turn of others to come soon, got %d passes of the first tenant before it", last)
 	}
-	if len(s.used)+len(s.running)+len(s.turns.places)+s.turns.active != 0 {
-		t.Errorf("want nothing left: %+v, %+v", s.Shares, s.turns)
+	if len(s.used)+len(s.running)+len(s.waiting.places)+s.waiting.active != 0 {
+		t.Errorf("want nothing left: %+v, %+v", s.Shares, s.waiting)
 	}
 }
 
@@ -180,13 +180,13 @@ func TestSharesSlow(t *testing.T) {
 		most time.Duration
 	}{
 		"Known":           {reason: "One tenant leaves most workers to others.", workers: 10, tenants: 1, clusters: 50, responses: slow, known: true, most: time.Second},
-		"New":             {reason: "This is also true for a tenant about whom nothing is known.", workers: 10, tenants: 1, clusters: 50, responses: slow, most: time.Second},
+		"New":             {reason: "A tenant about whom nothing is known leaves most workers to others.", workers: 10, tenants: 1, clusters: 50, responses: slow, most: time.Second},
 		"KnownOfMany":     {reason: "Many tenants with slow clusters use half of the workers.", workers: 10, tenants: 20, clusters: 20, responses: slow, known: true, most: time.Second},
-		"NewOfMany":       {reason: "A new tenant waits for none of them.", workers: 10, tenants: 20, clusters: 20, responses: slow, most: time.Second},
+		"NewOfMany":       {reason: "A new tenant does not wait for many tenants with slow clusters.", workers: 10, tenants: 20, clusters: 20, responses: slow, most: time.Second},
 		"Few":             {reason: "Two workers are enough to keep one for others.", workers: 2, tenants: 3, clusters: 5, responses: slow, known: true, most: time.Second},
 		"Otherwise":       {reason: "Passes can be slow although the cluster responds quickly.", workers: 10, tenants: 1, clusters: 50, responses: time.Millisecond, known: true, most: time.Second},
-		"OtherwiseOfMany": {reason: "This is also true for many tenants.", workers: 10, tenants: 20, clusters: 20, responses: time.Millisecond, known: true, most: time.Second},
-		"NewOtherwise":    {reason: "A new tenant does not wait for them either.", workers: 10, tenants: 20, clusters: 20, responses: time.Millisecond, most: time.Second},
+		"OtherwiseOfMany": {reason: "The passes of many tenants can be slow although their clusters respond quickly.", workers: 10, tenants: 20, clusters: 20, responses: time.Millisecond, known: true, most: time.Second},
+		"NewOtherwise":    {reason: "A new tenant does not wait for many tenants with slow passes.", workers: 10, tenants: 20, clusters: 20, responses: time.Millisecond, most: time.Second},
 	}
 	for n, tc := range cases {
 		t.Run(n, func(t *testing.T) {
@@ -337,21 +337,21 @@ func TestSharesSuddenly(t *testing.T) {
 	}
 }
 
-// TestTurnsAreBounded checks that Manifests that no longer wait don't stay in a queue.
-func TestTurnsAreBounded(t *testing.T) {
-	turns, at := newTurns(), place{namespace: "n", config: "c"}
+// TestFairQueueIsBounded checks that Manifests that no longer wait don't stay in a queue.
+func TestFairQueueIsBounded(t *testing.T) {
+	queue, at := newFairQueue(), place{namespace: "n", config: "c"}
 	for i := range 10_000 {
 		nn := types.NamespacedName{Namespace: "n", Name: strconv.Itoa(i)}
-		turns.add(nn, at)
+		queue.add(nn, at)
 		if i > 10 {
-			turns.drop(nn)
+			queue.drop(nn)
 		}
 	}
-	if n := len(turns.namespaces["n"].queue["c"]); n > 100 {
+	if n := len(queue.namespaces["n"].queue["c"]); n > 100 {
 		t.Errorf("want a queue of the 11 Manifests that wait and some others, got %d", n)
 	}
 	for i := range 11 {
-		if nn, ok := turns.next(func(place) bool { return true }); !ok || nn.Name != strconv.Itoa(i) {
+		if nn, ok := queue.next(func(place) bool { return true }); !ok || nn.Name != strconv.Itoa(i) {
 			t.Errorf("want Manifest %d, got %s, %t", i, nn, ok)
 		}
 	}

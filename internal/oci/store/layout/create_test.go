@@ -101,11 +101,11 @@ func TestLayoutResume(t *testing.T) {
 		opened []int64
 	}{
 		"Nothing":  {reason: "A new blob is written from the beginning.", opened: []int64{0}},
-		"Half":     {reason: "From where it was.", have: data[:50_001], opened: []int64{50_001}},
+		"Half":     {reason: "A partial blob is downloaded from where it ends.", have: data[:50_001], opened: []int64{50_001}},
 		"All":      {reason: "A complete blob is not downloaded again.", have: data},
 		"Wrong":    {reason: "A partial blob with wrong content is downloaded again.", have: bytes.Repeat([]byte("x"), 50_000), opened: []int64{50_000, 0}},
 		"WrongAll": {reason: "A blob of full size with wrong content is downloaded again.", have: bytes.Repeat([]byte("x"), 100_000), opened: []int64{0}},
-		"Long":     {reason: "It is too long.", have: append(append([]byte{}, data...), 'x'), opened: []int64{0}},
+		"Long":     {reason: "A blob that is too long is downloaded again.", have: append(append([]byte{}, data...), 'x'), opened: []int64{0}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -216,7 +216,7 @@ func TestCreateLayout(t *testing.T) {
 		err    string
 		left   bool
 	}{
-		"New":    {reason: "It is made, and goes if nothing comes into it.", path: "a/b"},
+		"New":    {reason: "A new directory is created, and is deleted if nothing is written to it.", path: "a/b"},
 		"Empty":  {reason: "A directory that was there stays.", path: "empty", left: true},
 		"Killed": {reason: "An incomplete layout is completed.", path: "killed", left: true},
 		"Full":   {reason: "A directory with other files is not changed.", path: "full", err: "the directory contains files that do not belong to an image layout", left: true},

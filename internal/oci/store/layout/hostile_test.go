@@ -77,9 +77,9 @@ func TestLayoutOddPartial(t *testing.T) {
 		reason string
 		make   func(path string) error
 	}{
-		"Link": {reason: "A link to the index.", make: func(path string) error { return os.Symlink("../../"+indexFile, path) }},
-		"Pipe": {reason: "A pipe, which no one writes to.", make: mkfifo},
-		"Dir":  {reason: "A directory.", make: func(path string) error { return os.Mkdir(path, 0o700) }},
+		"Link": {reason: "The partial blob is a link to the index.", make: func(path string) error { return os.Symlink("../../"+indexFile, path) }},
+		"Pipe": {reason: "The partial blob is a pipe, which no one writes to.", make: mkfifo},
+		"Dir":  {reason: "The partial blob is a directory.", make: func(path string) error { return os.Mkdir(path, 0o700) }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -51,12 +51,12 @@ func TestLayoutForeign(t *testing.T) {
 		digest  string
 		err     string
 	}{
-		"Crane":      {reason: "No tag at all.", entries: []v1.Descriptor{one}, tags: []string{}, digest: string(one.Digest)},
+		"Crane":      {reason: "Crane writes no tag.", entries: []v1.Descriptor{one}, tags: []string{}, digest: string(one.Digest)},
 		"Skopeo":     {reason: "Skopeo writes a tag.", entries: []v1.Descriptor{named(one, v1.AnnotationRefName, "1.0")}, tag: "1.0", tags: []string{"1.0"}, digest: string(one.Digest)},
 		"Full":       {reason: "Some tools write a whole reference.", entries: []v1.Descriptor{named(one, v1.AnnotationRefName, "reg.example.org/a/b:1.0")}, tag: "1.0", tags: []string{"1.0"}, digest: string(one.Digest)},
 		"Containerd": {reason: "Containerd writes both.", entries: []v1.Descriptor{named(one, v1.AnnotationRefName, "1.0", containerdName, "reg.example.org/a/b:1.0")}, tag: "1.0", tags: []string{"1.0"}, digest: string(one.Digest)},
 		"Docker":     {reason: "Docker writes only the reference.", entries: []v1.Descriptor{named(one, containerdName, "docker.io/a/b:1.0")}, tag: "1.0", tags: []string{"1.0"}, digest: string(one.Digest)},
-		"Nested":     {reason: "An index of one.", entries: []v1.Descriptor{named(single, v1.AnnotationRefName, "1.0")}, tag: "1.0", tags: []string{"1.0"}, digest: string(one.Digest)},
+		"Nested":     {reason: "An index of a single manifest stands for the manifest.", entries: []v1.Descriptor{named(single, v1.AnnotationRefName, "1.0")}, tag: "1.0", tags: []string{"1.0"}, digest: string(one.Digest)},
 		"Multi":      {reason: "An index of several stays one.", entries: []v1.Descriptor{index}, tags: []string{}, digest: string(index.Digest)},
 		"Parts":      {reason: "Parts of an index are not the root.", entries: append([]v1.Descriptor{one}, single), tags: []string{}, digest: string(one.Digest)},
 		"Odd":        {reason: "A name that is not a tag.", entries: []v1.Descriptor{named(one, v1.AnnotationRefName, "a b/c")}, tags: []string{}, digest: string(one.Digest)},
@@ -197,8 +197,8 @@ func TestOpenLayout(t *testing.T) {
 	}{
 		"Good":      {reason: "Names may begin with ./", path: tarOf(t, file("./oci-layout", layoutContent), file("./index.json", `{"schemaVersion":2}`), file(blob, "x"))},
 		"Nothing":   {reason: "A missing directory is an error.", path: filepath.Join(t.TempDir(), "no"), err: "has no image layout"},
-		"Dir":       {reason: "A directory of something else.", path: t.TempDir(), err: "file oci-layout is missing"},
-		"Other":     {reason: "A tar of something else.", path: tarOf(t, file("x", "y")), err: "file oci-layout is missing"},
+		"Dir":       {reason: "A directory without a layout is refused.", path: t.TempDir(), err: "file oci-layout is missing"},
+		"Other":     {reason: "A tar archive without a layout is refused.", path: tarOf(t, file("x", "y")), err: "file oci-layout is missing"},
 		"Version":   {reason: "A version that is not yet.", path: tarOf(t, file(layoutFile, `{"imageLayoutVersion":"2.0.0"}`)), err: "version"},
 		"JSON":      {reason: "The layout file must be valid JSON.", path: tarOf(t, file(layoutFile, `{`)), err: "not valid JSON"},
 		"Large":     {reason: "The size of the layout file is limited.", path: tarOf(t, file(layoutFile, strings.Repeat(" ", 5000))), err: "larger than the limit"},

@@ -188,7 +188,7 @@ func TestApplyGoesMeanwhile(t *testing.T) {
 			requests: look, tries: tryLook,
 		},
 		"Conflict": {
-			reason:   "The same holds if others owned a field.",
+			reason:   "If the object that owned a conflicting field is gone, the next call creates the object.",
 			was:      cm,
 			others:   func(s *site) { s.c.Set("kubectl-edit", refOf(cm), "9", "data", "a") },
 			want:     cmNext,
@@ -226,7 +226,7 @@ func TestApplyGoesMeanwhile(t *testing.T) {
 			requests: look[1:], tries: tryLook[1:],
 		},
 		"ConflictDeleting": {
-			reason: "The same holds if others own fields of it.",
+			reason: "An object that is being deleted, and whose fields others own, is not changed.",
 			was:    cm,
 			others: func(s *site) {
 				s.c.Edit("kubectl-edit", refOf(cm), finalize)

@@ -316,7 +316,7 @@ func TestApplyInContention(t *testing.T) {
 			was:    cm, others: contend(t), want: cm, out: ceded, instead: &result{Kind: "Unchanged"}, requests: requests, tries: tries,
 		},
 		"Before": {
-			reason: "It is restored as long as that does not happen too often.",
+			reason: "A field that others change is restored as long as this does not happen too often.",
 			was:    cm,
 			others: func(s *site) {
 				contend(t)(s)

@@ -164,7 +164,7 @@ func TestCheckCRD(t *testing.T) {
 			next:   moved, want: want{Requests: []string{get, try}},
 		},
 		"Moved": {
-			reason: "Without it, they would be read as they are stored.",
+			reason: "Without a conversion webhook, objects of other versions would be read as they are stored.",
 			others: both(ours(crd(anySpec)), widgets(1)), next: moved,
 			want: want{Err: one, Refused: true, Requests: []string{get, try, list}},
 		},

@@ -209,7 +209,7 @@ func TestApplyClearsLeftovers(t *testing.T) {
 			instead: &result{Kind: "Updated", Fields: fields}, requests: []string{first, look, own, first}, tries: tries,
 		},
 		"CutRepair": {
-			reason: "The same holds if the object was read.",
+			reason: "If the object was read and is not applied after that, the outcome has the hash of the owned fields, too.",
 			was:    rolling, want: recreate, meet: second("apply Deployment apps/web", kerrors.NewServiceUnavailable("later")),
 			input:   func(in *Subject) { in.Drifted = true },
 			out:     result{Err: "Deployment apps/web: later", Owned: true},

@@ -21,14 +21,14 @@ func TestIsAdopted(t *testing.T) {
 		entry  bool
 		want   bool
 	}{
-		"Created":     {reason: "The engine created it.", out: Outcome{Kind: Created}, entry: true},
-		"Unread":      {reason: "It was not there before.", out: Outcome{Kind: Updated}, entry: true},
-		"Existed":     {reason: "It existed without an owner.", out: Outcome{Kind: Updated, Before: before(nil, nil)}, want: true},
-		"OfAnother":   {reason: "It existed with another owner.", out: Outcome{Kind: Updated, Before: before(texts{object.LabelPartOf: "other"}, nil)}, want: true},
-		"Interrupted": {reason: "An interrupted call applied it, and may have adopted it.", out: Outcome{Kind: Updated, Before: before(texts{object.LabelPartOf: "set"}, nil)}, entry: true, want: true},
-		"Ours":        {reason: "An interrupted call applied it, and does not adopt.", out: Outcome{Kind: Updated, Before: before(texts{object.LabelPartOf: "set"}, nil)}},
-		"Kept":        {reason: "The same set created and kept it.", out: Outcome{Kind: Updated, Before: before(nil, texts{object.AnnotationKeptBy: "set"})}, entry: true},
-		"Released":    {reason: "The same set adopted and released it.", out: Outcome{Kind: Updated, Before: before(nil, texts{object.AnnotationKeptBy: "set", object.AnnotationAdopted: "set"})}, want: true},
+		"Created":     {reason: "The engine created the object.", out: Outcome{Kind: Created}, entry: true},
+		"Unread":      {reason: "The object did not exist before.", out: Outcome{Kind: Updated}, entry: true},
+		"Existed":     {reason: "The object existed without an owner.", out: Outcome{Kind: Updated, Before: before(nil, nil)}, want: true},
+		"OfAnother":   {reason: "The object existed with another owner.", out: Outcome{Kind: Updated, Before: before(texts{object.LabelPartOf: "other"}, nil)}, want: true},
+		"Interrupted": {reason: "An interrupted call applied the object, and may have adopted it.", out: Outcome{Kind: Updated, Before: before(texts{object.LabelPartOf: "set"}, nil)}, entry: true, want: true},
+		"Ours":        {reason: "An interrupted call applied the object, and does not adopt.", out: Outcome{Kind: Updated, Before: before(texts{object.LabelPartOf: "set"}, nil)}},
+		"Kept":        {reason: "The same ApplySet created and kept the object.", out: Outcome{Kind: Updated, Before: before(nil, texts{object.AnnotationKeptBy: "set"})}, entry: true},
+		"Released":    {reason: "The same ApplySet adopted and released the object.", out: Outcome{Kind: Updated, Before: before(nil, texts{object.AnnotationKeptBy: "set", object.AnnotationAdopted: "set"})}, want: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

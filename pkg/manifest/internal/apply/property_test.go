@@ -202,7 +202,7 @@ func (h *history) isAdopted(before map[string]any) bool {
 }
 
 // In any situation, a dry run predicts what a run then does, and writes nothing.
-func TestDryRunForetellsRun(t *testing.T) {
+func TestDryRunPredictsRun(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))

@@ -67,12 +67,12 @@ func TestApplyShared(t *testing.T) {
 			out: result{Kind: "Used"}, requests: add(found, mark, owner), tries: add(tried, owner),
 		},
 		"UsesKnown": {
-			reason: "The watch shows it.",
+			reason: "A CRD of another bundle that the watch shows is used.",
 			others: ofOther(crd(anySpec)), want: crd(anySpec),
 			out: result{Kind: "Used"}, requests: add(found[1:], mark, owner), tries: add(tried[1:], owner),
 		},
 		"UsesMore": {
-			reason: "One with more fields is used.",
+			reason: "A CRD with more fields than required is used.",
 			others: ofOther(crd(anySpec)), want: crd(sizeOnly),
 			out: result{Kind: "Used"}, requests: add(found[1:], mark, owner), tries: add(tried[1:], owner),
 		},
@@ -87,7 +87,7 @@ func TestApplyShared(t *testing.T) {
 			out: result{Kind: "Used"}, requests: add(found, mark), tries: tried,
 		},
 		"Refused": {
-			reason: "One that lacks a field is refused.",
+			reason: "A CRD that lacks a field is refused.",
 			others: ofOther(crd(sizeOnly)), want: crd(anySpec),
 			out: result{Err: name + ": " + refusal, Refused: true}, requests: add(found[1:], owner), tries: add(tried[1:], owner),
 		},
@@ -107,7 +107,7 @@ func TestApplyShared(t *testing.T) {
 			unseen: []string{"metadata.annotations." + object.AnnotationHandedOver, "metadata.annotations." + object.AnnotationKeptBy},
 		},
 		"InheritsLess": {
-			reason: "Otherwise, it would lose fields, and is used.",
+			reason: "A CRD that was handed over and would lose fields is used as it is.",
 			others: both(ofOther(crd(anySpec)), handOver(crd(anySpec)), func(s *site) { s.used(t, crd(anySpec)) }), want: crd(sizeOnly),
 			out: result{Kind: "Used"}, requests: add(found[1:], mark), tries: tried[1:],
 		},

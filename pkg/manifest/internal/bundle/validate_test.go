@@ -41,7 +41,7 @@ func TestValidate(t *testing.T) {
 		"NamedFreely":   {reason: "Without such a part, the name is available.", bundle: Bundle{Installs: []Install{named("crds"), named("resource")}}},
 		"NoDigest":      {reason: "Without a digest, the engine cannot tell whether the content changed.", bundle: with(func(in *Install) { in.Digest = "" }), want: `install "web": digest is missing`},
 		"Namespace":     {reason: "A release needs a namespace.", bundle: with(func(in *Install) { in.Namespace = "" }), want: `install "web": namespace is missing`},
-		"Form":          {reason: "There are three forms.", bundle: with(func(in *Install) { in.Form = "jsonnet" }), want: `install "web": unknown form "jsonnet"`},
+		"Form":          {reason: "An install must have one of the three forms.", bundle: with(func(in *Install) { in.Form = "jsonnet" }), want: `install "web": unknown form "jsonnet"`},
 		"Path":          {reason: "Only a kustomization has a path.", bundle: with(func(in *Install) { in.Path = "x" }), want: `install "web": path is only supported for kustomizations; remove it`},
 		"CRDs":          {reason: "CRDs need a digest, too.", bundle: Bundle{CRDs: &source.Layer{}}, want: "crds have no digest"},
 		"Config":        {reason: "A config needs a digest, too.", bundle: Bundle{Config: &source.Layer{}}, want: "config has no digest"},

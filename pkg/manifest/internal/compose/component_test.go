@@ -35,14 +35,14 @@ func TestHooks(t *testing.T) {
 		args   args
 		want   want
 	}{
-		"None":     {reason: "A chart without hooks runs none.", args: args{next: install}, want: want{Operation: hook.Install}},
-		"Install":  {reason: "The hooks of an install run during an install.", args: args{next: install, events: []string{"post-install"}}, want: want{Operation: hook.Install, Run: true}},
-		"Upgrade":  {reason: "They do not run during an upgrade.", args: args{next: upgrade, events: []string{"post-install"}}, want: want{Operation: hook.Upgrade}},
-		"Rollback": {reason: "A rollback has its own hooks.", args: args{next: release.Next{Operation: hook.Rollback, State: release.Resumes}, events: []string{"pre-rollback"}}, want: want{Operation: hook.Rollback, Run: true}},
-		"Repair":   {reason: "A repair runs no hooks.", args: args{next: release.Next{Operation: hook.Install, State: release.Repairs}, events: []string{"pre-install"}}, want: want{Operation: hook.Install}},
-		"Settled":  {reason: "A revision that is already deployed runs no hooks.", args: args{next: release.Next{Operation: hook.Install, State: release.Settled}, events: []string{"pre-install"}}, want: want{Operation: hook.Install}},
-		"Later":    {reason: "The record knows which hooks run without the chart.", args: args{next: install, events: []string{"pre-delete", "test"}}, want: want{Operation: hook.Install, DeleteHooks: true, Tested: true}},
-		"Disabled": {reason: "The config can disable hooks, but not tests.", args: args{next: install, disabled: true, events: []string{"pre-install", "pre-delete", "test"}}, want: want{Operation: hook.Install, Tested: true}},
+		"None":            {reason: "A chart without hooks runs none.", args: args{next: install}, want: want{Operation: hook.Install}},
+		"Install":         {reason: "The hooks of an install run during an install.", args: args{next: install, events: []string{"post-install"}}, want: want{Operation: hook.Install, Run: true}},
+		"Upgrade":         {reason: "The hooks of an install do not run during an upgrade.", args: args{next: upgrade, events: []string{"post-install"}}, want: want{Operation: hook.Upgrade}},
+		"Rollback":        {reason: "A rollback has its own hooks.", args: args{next: release.Next{Operation: hook.Rollback, State: release.Resumes}, events: []string{"pre-rollback"}}, want: want{Operation: hook.Rollback, Run: true}},
+		"Repair":          {reason: "A repair runs no hooks.", args: args{next: release.Next{Operation: hook.Install, State: release.Repairs}, events: []string{"pre-install"}}, want: want{Operation: hook.Install}},
+		"AlreadyDeployed": {reason: "A revision that is already deployed runs no hooks.", args: args{next: release.Next{Operation: hook.Install, State: release.AlreadyDeployed}, events: []string{"pre-install"}}, want: want{Operation: hook.Install}},
+		"Later":           {reason: "The record knows which hooks run without the chart.", args: args{next: install, events: []string{"pre-delete", "test"}}, want: want{Operation: hook.Install, DeleteHooks: true, Tested: true}},
+		"Disabled":        {reason: "The config can disable hooks, but not tests.", args: args{next: install, disabled: true, events: []string{"pre-install", "pre-delete", "test"}}, want: want{Operation: hook.Install, Tested: true}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestNeeds(t *testing.T) {
 		"First":  {reason: "All parts need the CRDs of the bundle.", crd: inventory.Entry{Part: object.PartCRDs, Name: "x"}, want: true},
 		"Own":    {reason: "A part needs its own CRDs.", crd: inventory.Entry{Part: "web", Name: "x"}, want: true},
 		"Used":   {reason: "A part needs the CRDs of other parts if it has objects of their kinds.", crd: inventory.Entry{Part: "other", Name: "widgets.example.org"}, want: true},
-		"Unused": {reason: "It does not need other CRDs.", crd: inventory.Entry{Part: "other", Name: "x"}},
+		"Unused": {reason: "A part does not need the CRDs of other parts if it has no objects of their kinds.", crd: inventory.Entry{Part: "other", Name: "x"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

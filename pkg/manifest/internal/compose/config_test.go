@@ -149,10 +149,10 @@ func TestAdoption(t *testing.T) {
 		want   object.Adoption
 	}{
 		"Bundle":       {reason: "A bundle decides for all parts.", adopt: true, part: "web", want: object.AdoptAll},
-		"BundleOther":  {reason: "That includes parts that are not installs.", adopt: true, part: object.PartResource, want: object.AdoptAll},
+		"BundleOther":  {reason: "A bundle decides for parts that are not installs, too.", adopt: true, part: object.PartResource, want: object.AdoptAll},
 		"Config":       {reason: "The config of an install adopts objects without an owner.", part: "web", want: object.AdoptUnowned},
 		"OtherInstall": {reason: "The config applies to one install.", part: "raw", want: object.AdoptNone},
-		"OtherPart":    {reason: "Other parts have no config.", part: object.PartResource, want: object.AdoptNone},
+		"OtherPart":    {reason: "A part that is not an install has no config.", part: object.PartResource, want: object.AdoptNone},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -47,8 +47,8 @@ func TestConfinement(t *testing.T) {
 	}{
 		"Allowed":   {reason: "What is allowed is composed.", bundle: bundle.Bundle{Installs: []bundle.Install{chartOf("web", configMap("a"))}}, part: "web"},
 		"Object":    {reason: "The error names the object.", bundle: bundle.Bundle{Installs: []bundle.Install{chartOf("web", configMap("bad"))}}, part: "web", want: "ConfigMap apps/bad: is bad"},
-		"Plain":     {reason: "It applies to plain objects.", bundle: bundle.Bundle{Installs: []bundle.Install{plainOf("web", configMap("bad"))}}, part: "web", want: "ConfigMap apps/bad: is bad"},
-		"Resource":  {reason: "It applies to the custom resource.", bundle: bundle.Bundle{Resource: unmarshal(t, configMap("r"))}, part: object.PartResource, want: "ConfigMap default/r: metadata.namespace: not allowed"},
+		"Plain":     {reason: "The check applies to plain objects.", bundle: bundle.Bundle{Installs: []bundle.Install{plainOf("web", configMap("bad"))}}, part: "web", want: "ConfigMap apps/bad: is bad"},
+		"Resource":  {reason: "The check applies to the custom resource.", bundle: bundle.Bundle{Resource: unmarshal(t, configMap("r"))}, part: object.PartResource, want: "ConfigMap default/r: metadata.namespace: not allowed"},
 		"Namespace": {reason: "An object may name its namespace.", bundle: bundle.Bundle{Installs: []bundle.Install{plainOf("web", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: kube-system}}")}}, part: "web", want: "ConfigMap kube-system/a: metadata.namespace: not allowed"},
 		"Release":   {reason: "The release record is in a namespace too.", bundle: bundle.Bundle{Installs: []bundle.Install{elsewhere}}, part: "web", want: "namespace of the release: not allowed"},
 		"Config": {

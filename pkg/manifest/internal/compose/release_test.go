@@ -23,9 +23,9 @@ func TestHasFormer(t *testing.T) {
 		text   string
 		want   bool
 	}{
-		"Wanted":    {reason: "The component contains it, in the namespace of the install.", text: "{apiVersion: v1, kind: ConfigMap, metadata: {name: wanted}}", want: true},
-		"Member":    {reason: "The inventory contains it, for another part.", text: "{apiVersion: v1, kind: ConfigMap, metadata: {name: member}}", want: true},
-		"Former":    {reason: "Neither contains it.", text: "{apiVersion: v1, kind: ConfigMap, metadata: {name: former}}"},
+		"Wanted":    {reason: "The component contains the object, in the namespace of the install.", text: "{apiVersion: v1, kind: ConfigMap, metadata: {name: wanted}}", want: true},
+		"Member":    {reason: "The inventory contains the object, for another part.", text: "{apiVersion: v1, kind: ConfigMap, metadata: {name: member}}", want: true},
+		"Former":    {reason: "Neither the component nor the inventory contains the object.", text: "{apiVersion: v1, kind: ConfigMap, metadata: {name: former}}"},
 		"Elsewhere": {reason: "An object in another namespace is a different object.", text: "{apiVersion: v1, kind: ConfigMap, metadata: {name: wanted, namespace: other}}"},
 		"NoKind":    {reason: "An object of a kind that the cluster does not serve cannot exist.", text: "{apiVersion: example.org/v1, kind: Gone, metadata: {name: x}}", want: true},
 	}

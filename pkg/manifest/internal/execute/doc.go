@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package execute carries out a plan. Run performs the next step in a cluster. DryRun executes the same plan with an applier
-// that changes nothing, and returns a Forecast of the changes.
+// that changes nothing, and returns a Plan of the changes.
 //
 // Only this package changes a progress, which contains the state of a call. The interfaces that run hooks, record releases, prune
 // and test get values and lookup functions, and return values.

@@ -34,22 +34,22 @@ type dryRun struct {
 	DryInput
 
 	progress *progress
-	out      Forecast
+	out      Plan
 }
 
 // DryRun returns what Run would do until nothing is left to do. It returns an error if the cluster cannot be queried.
-func DryRun(ctx context.Context, in DryInput) (Forecast, error) {
+func DryRun(ctx context.Context, in DryInput) (Plan, error) {
 	d := &dryRun{DryInput: in, progress: newProgress(in.Plan)}
 	d.progress.intend()
 	in.Applier.Assumed.Planned = in.Plan.CRDs()
 	for _, s := range object.Stages {
 		if err := d.tryStage(ctx, s); err != nil {
-			return Forecast{}, err
+			return Plan{}, err
 		}
 	}
 	d.prune(ctx)
 	if err := d.pruneFormer(ctx); err != nil {
-		return Forecast{}, err
+		return Plan{}, err
 	}
 	d.conclude()
 	return d.out, context.Cause(ctx)

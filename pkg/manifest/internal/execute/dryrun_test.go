@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-func changesOf(s Forecast) []string {
+func changesOf(s Plan) []string {
 	var out []string
 	for _, c := range s.Changes {
 		line := string(c.Action) + " " + c.Key.String()
@@ -194,7 +194,7 @@ func TestDryRun(t *testing.T) {
 			pieces: []piece{}, want: want{Changes: []string{"Prune ConfigMap new/x"}},
 		},
 		"Hooks": {
-			reason: "Hooks are counted.", was: []piece{},
+			reason: "The plan notes the number of hooks.", was: []piece{},
 			pieces: []piece{{name: "web", digest: "1", objects: []string{aConfig}, hooks: true}, {name: "bad", digest: "1", fails: errors.New("no"), hooks: true}},
 			want: want{
 				Changes: []string{"Create ConfigMap apps/c"}, Problems: []string{"bad: no"},

@@ -23,7 +23,7 @@ func TestJoin(t *testing.T) {
 	}{
 		"None":    {reason: "Nothing failed."},
 		"Sorted":  {reason: "Failures are sorted by their titles.", all: []string{"web", "db", "pruning"}, want: "db: no db; pruning: no pruning; web: no web"},
-		"TooMany": {reason: "Only the first ones are listed.", all: []string{"d", "c", "b", "a"}, want: "a: no a; b: no b; c: no c; …"},
+		"TooMany": {reason: "If many parts failed, the text lists only the first ones.", all: []string{"d", "c", "b", "a"}, want: "a: no a; b: no b; c: no c; …"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -49,10 +49,10 @@ func TestFailureKeepsItsKind(t *testing.T) {
 		run    func(r *run, c *compose.Component)
 		want   bool
 	}{
-		"Failed":  {reason: "A part that failed.", run: func(r *run, c *compose.Component) { r.progress.fail(c.Name, forbidden) }, want: true},
-		"Dropped": {reason: "A part that is dropped.", run: func(r *run, c *compose.Component) { r.progress.drop(c, forbidden) }, want: true},
-		"Pruning": {reason: "Pruning.", run: func(r *run, _ *compose.Component) { r.pruneErr = forbidden }, want: true},
-		"Tests":   {reason: "The tests.", run: func(r *run, _ *compose.Component) { r.testErr = forbidden }, want: true},
+		"Failed":  {reason: "A part failed.", run: func(r *run, c *compose.Component) { r.progress.fail(c.Name, forbidden) }, want: true},
+		"Dropped": {reason: "A part was dropped.", run: func(r *run, c *compose.Component) { r.progress.drop(c, forbidden) }, want: true},
+		"Pruning": {reason: "Pruning failed.", run: func(r *run, _ *compose.Component) { r.pruneErr = forbidden }, want: true},
+		"Tests":   {reason: "The tests failed.", run: func(r *run, _ *compose.Component) { r.testErr = forbidden }, want: true},
 		"Earlier": {reason: "A failure of an earlier call has no type.", run: func(r *run, c *compose.Component) {
 			r.progress.note(plan.Decision{Part: c.Name, Hindrance: plan.Failed, Reason: forbidden.Error()})
 		}},

@@ -93,7 +93,7 @@ func TestRunResult(t *testing.T) {
 			},
 		},
 		"Resumed": {
-			reason: "The pause ends.", was: []string{aConfig},
+			reason: "An object that others delete repeatedly is restored when the pause ends.", was: []string{aConfig},
 			before: func(w *world) {
 				for range ownership.MaxRepairs {
 					w.c.Finish(refOf(aConfig))

@@ -221,12 +221,12 @@ func TestOwnerOf(t *testing.T) {
 		web     []cluster.ObjectRef
 		want    object.PartID // Empty for none.
 	}{
-		"None":    {reason: "It belongs to no part."},
+		"None":    {reason: "An object that neither a part nor the inventory contains belongs to no part."},
 		"Planned": {reason: "A planned part owns it, whatever the inventory says.", entries: entry("extra", false), web: []cluster.ObjectRef{x}, want: "web"},
 		"Given":   {reason: "A planned part no longer contains it.", entries: entry("web", false)},
 		"Rests":   {reason: "A part that is not planned owns what the inventory says.", entries: entry("extra", false), want: "extra"},
-		"Pruned":  {reason: "It is being deleted.", entries: entry("extra", true)},
-		"Left":    {reason: "Its part is no longer in the bundle.", entries: entry("old", false)},
+		"Pruned":  {reason: "An object that is being pruned belongs to no part.", entries: entry("extra", true)},
+		"Left":    {reason: "An object whose part is no longer in the bundle belongs to no part.", entries: entry("old", false)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

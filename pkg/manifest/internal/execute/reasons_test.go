@@ -29,7 +29,7 @@ func TestRunReasons(t *testing.T) {
 			want:   want{Log: []string{"pre web", "save"}, Stored: "hook x is running"},
 		},
 		"Same": {
-			reason: "They are saved once.", before: func(w *world) { _, _ = w.run() },
+			reason: "Equal reasons are saved once.", before: func(w *world) { _, _ = w.run() },
 			want: want{Log: []string{"pre web"}, Stored: "hook x is running"},
 		},
 		"Count": {

@@ -135,7 +135,7 @@ func TestRun(t *testing.T) {
 			want:   want{Log: []string{"save", "pre web", "apply new ConfigMap apps/c", "post web", "finish web", "save"}},
 		},
 		"WaitFlagNext": {
-			reason: "The same holds for the hooks after the first one.",
+			reason: "The hooks after the first one continue, even if the install is not ready any more.",
 			pieces: []piece{{name: "web", digest: "1", objects: []string{aConfig}, hooks: true, wait: true}},
 			before: func(w *world) { w.unready["web"], w.begun = "is not ready", inventory.Run{Index: 1} },
 			want:   want{Log: []string{"save", "pre web", "apply new ConfigMap apps/c", "post web", "finish web", "save"}},
@@ -227,7 +227,7 @@ func TestRun(t *testing.T) {
 			}},
 		},
 		"ResourceWaits": {
-			reason: "It waits for all installs.",
+			reason: "The custom resource of the bundle waits for all installs.",
 			pieces: []piece{web(aWebhook, other), {name: object.PartResource, digest: "1", objects: []string{aConfig}}},
 			before: on("apply new ConfigMap apps/o", forbidden),
 			want: want{

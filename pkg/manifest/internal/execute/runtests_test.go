@@ -33,9 +33,9 @@ func TestRunTests(t *testing.T) {
 		err     string
 	}{
 		"Applied":  {reason: "A run that completes runs the tests.", tested: true},
-		"Upgraded": {reason: "A run that applies something first does, too.", pieces: next, tested: true, over: true},
+		"Upgraded": {reason: "A run that first applies something runs the tests, too.", pieces: next, tested: true, over: true},
 		"Waits":    {reason: "A running test is waited for.", tested: true, waiting: "test x is running"},
-		"Fails":    {reason: "Not being able to run a test is an error.", tested: true, answer: errors.New("no\npods"), err: "tests: no pods"},
+		"Fails":    {reason: "If a test cannot be run, the call returns an error.", tested: true, answer: errors.New("no\npods"), err: "tests: no pods"},
 		"Failed":   {reason: "If a part failed, no tests run.", pieces: next, before: on("apply new ConfigMap apps/o", errDied), err: "web: ConfigMap apps/o: died"},
 		"Waiting": {
 			reason: "If the bundle waits for something, no tests run.", pieces: []piece{{name: "web", digest: "2", objects: []string{aConfig}, hooks: true}},
@@ -190,9 +190,9 @@ func TestNewlyCeded(t *testing.T) {
 		want        []string
 	}{
 		"First":     {reason: "A field is ceded.", now: []ownership.Ceded{field("a", 0)}, want: []string{"spec.a"}},
-		"Again":     {reason: "It was ceded before.", before: []ownership.Ceded{field("a", 0)}, now: []ownership.Ceded{field("a", 0)}},
+		"Again":     {reason: "A field that was ceded before is not ceded again.", before: []ownership.Ceded{field("a", 0)}, now: []ownership.Ceded{field("a", 0)}},
 		"Another":   {reason: "Another field was ceded before.", before: []ownership.Ceded{field("a", 0)}, now: []ownership.Ceded{field("a", 0), field("b", 0)}, want: []string{"spec.b"}},
-		"Contended": {reason: "It was ceded for another reason.", before: []ownership.Ceded{field("a", 0)}, now: []ownership.Ceded{field("a", 5)}, want: []string{"spec.a"}},
+		"Contended": {reason: "A field that was ceded for another reason is ceded again.", before: []ownership.Ceded{field("a", 0)}, now: []ownership.Ceded{field("a", 5)}, want: []string{"spec.a"}},
 		"Renewed":   {reason: "A contention continues.", before: []ownership.Ceded{field("a", 4)}, now: []ownership.Ceded{field("a", 5)}},
 	}
 	for name, tc := range cases {

@@ -327,7 +327,7 @@ func (w *world) isDone() bool {
 }
 
 // dryRun returns what would be done.
-func (w *world) dryRun() (Forecast, error) {
+func (w *world) dryRun() (Plan, error) {
 	w.t.Helper()
 	return DryRun(w.ctx, DryInput{
 		Plan: w.build(), Applier: apply.NewDryRunner(w.target(), w.policy(), w.repairs, w.clock), Concurrency: 1,

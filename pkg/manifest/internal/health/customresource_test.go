@@ -18,11 +18,11 @@ func TestOfCustomResource(t *testing.T) {
 		state  State
 		text   string
 	}{
-		"None":       {reason: "Its controller has not processed it yet.", status: "{}", state: Processing, text: "has no status yet"},
+		"None":       {reason: "The controller has not processed the custom resource yet.", status: "{}", state: Processing, text: "has no status yet"},
 		"Ready":      {reason: "Modules report their state like this.", status: "{state: Ready}", state: Ready},
 		"Warning":    {reason: "The first condition that is not True is the reason.", status: "{state: Warning, conditions: [{status: 'True', message: a}, {status: 'False'}, {status: 'False', message: \"b\\nc\"}]}", state: Warning, text: "status.state is Warning: b c"},
 		"Error":      {reason: "Without conditions, the message is the state.", status: "{state: Error}", state: Error, text: "status.state is Error"},
-		"Deleting":   {reason: "Its controller is removing it.", status: "{state: Deleting}", state: Deleting, text: "status.state is Deleting"},
+		"Deleting":   {reason: "The controller is removing the custom resource.", status: "{state: Deleting}", state: Deleting, text: "status.state is Deleting"},
 		"Unknown":    {reason: "A state that Kyma does not have is not ready.", status: "{state: Booting}", state: Processing, text: `status.state is "Booting"`},
 		"Current":    {reason: "Without a state, kstatus decides.", status: "{phase: x}", sum: cluster.ObjectState{Status: cluster.Current}, state: Ready},
 		"Failed":     {reason: "Without a state, kstatus decides.", status: "{state: 7}", sum: cluster.ObjectState{Status: cluster.Failed, Message: "m"}, state: Error, text: "m"},

@@ -72,7 +72,7 @@ func TestClockAcrossRestarts(t *testing.T) {
 			steps:  []step{{clock: time.Hour, restart: true}, {clock: time.Hour + 59*time.Second}, {clock: time.Hour + time.Minute, late: true}},
 		},
 		"SlightlyForward": {
-			reason: "Nor does it fail soon after that.",
+			reason: "If the clock was set forward a little, the timeout begins again, too.",
 			steps:  []step{{clock: 59 * time.Second, restart: true}, {clock: 60 * time.Second}, {clock: 118 * time.Second}, {clock: 119 * time.Second, late: true}},
 		},
 		"Often": {

@@ -47,12 +47,12 @@ func TestFields(t *testing.T) {
 			want:   []Field{{"spec.clusterIPs[0]", "may not change once set"}},
 		},
 		"RoleBinding": {
-			reason: "This field has its own wording.",
+			reason: "The API server has a special message for roleRef.",
 			in:     invalid(cause("roleRef", `Invalid value: {"kind":"Role"}: cannot change roleRef`)),
 			want:   []Field{{"roleRef", "cannot change roleRef"}},
 		},
 		"StorageClass": {
-			reason: "These fields have their own wording.",
+			reason: "The API server has a special message for the fields of a StorageClass.",
 			in: invalid(cause("parameters", "Forbidden: updates to parameters are forbidden."),
 				cause("provisioner", "Forbidden: updates to provisioner are forbidden.")),
 			want: []Field{{"parameters", "updates to parameters are forbidden."}, {"provisioner", "updates to provisioner are forbidden."}},
@@ -126,7 +126,7 @@ func TestPrecise(t *testing.T) {
 			name:   "spec.volumeClaimTemplates",
 		},
 		"EmptyOfEachType": {
-			reason: "The same applies to null, zero, false, and empty maps and lists on each level.",
+			reason: "Null, zero, false, and empty maps and lists do not count on any level if another field differs.",
 			want: m{
 				"a": nil, "b": int64(0), "c": false, "d": m{}, "e": l{}, "f": m{"inner": ""}, "g": 0.0,
 				"h": l{m{"name": "x", "inner": nil}}, "serviceName": "new",

@@ -43,7 +43,7 @@ func TestWithContents(t *testing.T) {
 		same   bool
 	}{
 		"Old":     {reason: "The digest of an older version identifies the content.", part: Part{Digest: "1"}, want: Part{Digest: "1", Content: "c"}},
-		"Run":     {reason: "So does the digest of a run.", part: Part{Run: &Run{Inputs: "1"}}, want: Part{Run: &Run{Inputs: "1", Content: "c"}}},
+		"Run":     {reason: "The digest of a run of an older version identifies the content.", part: Part{Run: &Run{Inputs: "1"}}, want: Part{Run: &Run{Inputs: "1", Content: "c"}}},
 		"Changed": {reason: "The content of another digest is unknown.", part: Part{Digest: "2", Run: &Run{Inputs: "3"}}, same: true},
 		"New":     {reason: "A stored content is kept.", part: Part{Digest: "1", Content: "d", Run: &Run{Inputs: "1", Content: "d"}}, same: true},
 	}

@@ -30,9 +30,9 @@ const (
 	Key = "inventory.json.gz"
 	// Limit is the maximum size of an uncompressed inventory in bytes.
 	Limit = 32 << 20
-	// Unsettled is the Intent of an entry whose object is being applied in another form: the cluster has the old or the new one. It is not
+	// IntentUnknown is the Intent of an entry whose object is being applied in another form: the cluster has the old or the new one. It is not
 	// the hash of any object.
-	Unsettled = "?"
+	IntentUnknown = "?"
 )
 
 // An Inventory holds the members of a bundle and the records of its applied parts. It is stored in the parent of the ApplySet.
@@ -68,7 +68,7 @@ type Entry struct {
 	// Pruned is true once the bundle no longer contains the object and the engine is deleting it.
 	Pruned bool `json:"d,omitempty"`
 	// UID is the UID of the object, Intent the hash of the applied object, and Owned the hash of the fields that the engine owned
-	// after applying it. All are empty until the object is applied. While it is being applied in another form, Intent is Unsettled.
+	// after applying it. All are empty until the object is applied. While it is being applied in another form, Intent is IntentUnknown.
 	UID    string `json:"u,omitempty"`
 	Intent string `json:"i,omitempty"`
 	Owned  string `json:"o,omitempty"`

@@ -97,9 +97,9 @@ func (r *Part) Resumes(inputs Inputs, retry string) bool {
 	return r.Run != nil && r.Run.Recorded && r.Run.Of().SharesContent(inputs) && (r.Run.Failed == "" || r.Run.Retry == retry)
 }
 
-// Stuck describes a part whose hook failed. The engine runs none of its hooks and installs no further revision until its inputs
+// A HookFailure describes a part whose hook failed. The engine runs none of its hooks and installs no further revision until its inputs
 // or the retry token change.
-type Stuck struct {
+type HookFailure struct {
 	// Reason is the reason why the hook failed.
 	Reason string
 	// ObjectsApplied is true if the hook failed after the objects of the part were applied. The engine repairs these objects.
@@ -108,14 +108,14 @@ type Stuck struct {
 
 // NeedsStep reports whether a step must repair the part. Unfinished reports whether some objects of the part differ from their
 // applied state.
-func (s Stuck) NeedsStep(unfinished bool) bool { return s.ObjectsApplied && unfinished }
+func (f HookFailure) NeedsStep(unfinished bool) bool { return f.ObjectsApplied && unfinished }
 
-// Stuck reports whether a hook failed for these inputs, and describes the failure.
-func (r *Part) Stuck(inputs Inputs, retry string) (s Stuck, stuck bool) {
+// HookFailure reports whether a hook failed for these inputs, and describes the failure.
+func (r *Part) HookFailure(inputs Inputs, retry string) (f HookFailure, failed bool) {
 	if !r.Resumes(inputs, retry) || !r.Run.Over || r.Run.Failed == "" {
-		return Stuck{}, false
+		return HookFailure{}, false
 	}
-	return Stuck{Reason: r.Run.Failed, ObjectsApplied: r.Run.Event.IsPost()}, true
+	return HookFailure{Reason: r.Run.Failed, ObjectsApplied: r.Run.Event.IsPost()}, true
 }
 
 // A Release identifies a Helm release. The zero value means none.

@@ -57,17 +57,17 @@ func (r *Reasons) PruneFailure() (reason string, failed bool) {
 // Conclude returns the stored form of the reasons why a step stopped, or nil if there are none. Pass the retry token of the call.
 // If redact is nil, nothing is redacted.
 func Conclude(i *Inventory, why Reasons, retry string, redact func(text string) string) *Reasons {
-	return i.withoutStuck(why, retry).ToStore(redact)
+	return i.withoutHookFailures(why, retry).ToStore(redact)
 }
 
-// withoutStuck returns the reasons without the failures of hooks, because the recorded runs contain them. Pass the retry token of
+// withoutHookFailures returns the reasons without the failures of hooks, because the recorded runs contain them. Pass the retry token of
 // the call.
-func (i *Inventory) withoutStuck(r Reasons, retry string) *Reasons {
+func (i *Inventory) withoutHookFailures(r Reasons, retry string) *Reasons {
 	r.Failed = maps.Clone(r.Failed)
 	maps.DeleteFunc(r.Failed, func(part object.PartID, f Failure) bool {
 		rec := i.Parts[part]
-		_, stuck := rec.Stuck(Inputs{Digest: f.Digest}, retry)
-		return stuck
+		_, failed := rec.HookFailure(Inputs{Digest: f.Digest}, retry)
+		return failed
 	})
 	return &r
 }

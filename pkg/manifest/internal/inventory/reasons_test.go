@@ -41,7 +41,7 @@ func TestReasonsToStore(t *testing.T) {
 }
 
 func TestConclude(t *testing.T) {
-	stuck := Part{Run: &Run{Inputs: "1", Retry: "r", Recorded: true, Failed: "hook failed", Over: true}}
+	hookFailed := Part{Run: &Run{Inputs: "1", Retry: "r", Recorded: true, Failed: "hook failed", Over: true}}
 	failed := func(message string) Reasons {
 		return Reasons{Failed: map[object.PartID]Failure{"web": {Digest: "1", Message: message}}}
 	}
@@ -52,11 +52,11 @@ func TestConclude(t *testing.T) {
 		retry  string
 		want   *Reasons
 	}{
-		"None":  {reason: "A completed step has no reasons.", inv: Inventory{Last: &Reasons{Waiting: "old"}}},
-		"New":   {reason: "The reasons are those of the step, without secret values.", inv: Inventory{Last: &Reasons{Waiting: "old"}}, why: Reasons{Waiting: "hunter2"}, want: &Reasons{Waiting: "REDACTED"}},
-		"Count": {reason: "The counts are those of the current step.", inv: Inventory{Last: &Reasons{Waiting: "0 of 2 replicas"}}, why: Reasons{Waiting: "1 of 2 replicas"}, want: &Reasons{Waiting: "1 of 2 replicas"}},
-		"Stuck": {reason: "The recorded run of a hook says why the part failed.", inv: Inventory{Parts: map[object.PartID]Part{"web": stuck}}, why: failed("hook failed"), retry: "r"},
-		"Retry": {reason: "The recorded run does not count if a retry is requested.", inv: Inventory{Parts: map[object.PartID]Part{"web": stuck}}, why: failed("no disk"), retry: "s", want: &Reasons{Failed: failed("no disk").Failed}},
+		"None":       {reason: "A completed step has no reasons.", inv: Inventory{Last: &Reasons{Waiting: "old"}}},
+		"New":        {reason: "The reasons are those of the step, without secret values.", inv: Inventory{Last: &Reasons{Waiting: "old"}}, why: Reasons{Waiting: "hunter2"}, want: &Reasons{Waiting: "REDACTED"}},
+		"Count":      {reason: "The counts are those of the current step.", inv: Inventory{Last: &Reasons{Waiting: "0 of 2 replicas"}}, why: Reasons{Waiting: "1 of 2 replicas"}, want: &Reasons{Waiting: "1 of 2 replicas"}},
+		"HookFailed": {reason: "The recorded run of a hook says why the part failed.", inv: Inventory{Parts: map[object.PartID]Part{"web": hookFailed}}, why: failed("hook failed"), retry: "r"},
+		"Retry":      {reason: "The recorded run does not count if a retry is requested.", inv: Inventory{Parts: map[object.PartID]Part{"web": hookFailed}}, why: failed("no disk"), retry: "s", want: &Reasons{Failed: failed("no disk").Failed}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -49,9 +49,9 @@ func TestIsHandedOver(t *testing.T) {
 		labels, annotations map[string]string
 		want                bool
 	}{
-		"HandedOver": {reason: "It has no owner and the annotation.", annotations: handed, want: true},
-		"Owned":      {reason: "An annotation that is left over does not count.", labels: map[string]string{LabelPartOf: "b"}, annotations: handed},
-		"Unowned":    {reason: "A CRD that never had an owner."},
+		"HandedOver": {reason: "A CRD that was handed over has the annotation and no owner.", annotations: handed, want: true},
+		"Owned":      {reason: "The annotation of a CRD that has an owner does not count.", labels: map[string]string{LabelPartOf: "b"}, annotations: handed},
+		"Unowned":    {reason: "A CRD that never had an owner was not handed over."},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -71,12 +71,12 @@ type part struct {
 	findings []finding
 	// notes holds findings about objects that are not repaired. Other findings take precedence.
 	notes []finding
-	// stuck describes the failed hook. It is nil if no hook failed.
-	stuck *inventory.Stuck
+	// hookFailure describes the failed hook. It is nil if no hook failed.
+	hookFailure *inventory.HookFailure
 }
 
 // needsStep reports whether a step would apply or repair objects of the part that are not in the desired state.
-func (p *part) needsStep() bool { return p.stuck == nil || p.stuck.NeedsStep(true) }
+func (p *part) needsStep() bool { return p.hookFailure == nil || p.hookFailure.NeedsStep(true) }
 
 func (p *part) found(phase Phase, message string) {
 	p.findings = append(p.findings, finding{phase: phase, message: message})
@@ -99,9 +99,9 @@ func (o *observer) observeParts() {
 		if rec.Digest == p.Digest && !o.Outdated[p.Name] {
 			continue
 		}
-		if stuck, ok := rec.Stuck(p.Inputs(), o.Retry); ok {
-			p.found(PhaseHookFailed, stuck.Reason)
-			p.stuck = &stuck
+		if failure, ok := rec.HookFailure(p.Inputs(), o.Retry); ok {
+			p.found(PhaseHookFailed, failure.Reason)
+			p.hookFailure = &failure
 			continue
 		}
 		o.out.UpToDate = false
@@ -345,11 +345,11 @@ func (o *observer) observeTests() {
 	if t := o.Inventory.Tests; t != nil {
 		o.out.TestToken, o.out.Tests = t.Token, TestStates(t)
 	}
-	stuck := false
+	hookFailed := false
 	for _, p := range o.parts {
-		stuck = stuck || p.stuck != nil
+		hookFailed = hookFailed || p.hookFailure != nil
 	}
-	if TestsDue(o.Inventory, o.Test) && !stuck {
+	if TestsDue(o.Inventory, o.Test) && !hookFailed {
 		o.out.UpToDate = false
 	}
 }

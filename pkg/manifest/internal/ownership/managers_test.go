@@ -105,7 +105,7 @@ func TestHoldersOf(t *testing.T) {
 		reason, manager, want string
 	}{
 		"Ours":    {reason: "The other engine has changed the field.", manager: us, want: object.DefaultFieldManager},
-		"Default": {reason: "The same applies to the other engine.", manager: object.DefaultFieldManager, want: us},
+		"Default": {reason: "For the other engine, this engine has changed the field.", manager: object.DefaultFieldManager, want: us},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -52,9 +52,9 @@ func TestRestoresPause(t *testing.T) {
 		"Never":    {reason: "An object that was never restored does not wait."},
 		"Few":      {reason: "An object that is deleted a few times is restored immediately.", in: &Restores{Count: MaxRepairs - 1, Since: at, Last: at}},
 		"Many":     {reason: "After many restorations, the object must wait.", in: &Restores{Count: MaxRepairs, Since: at - 9, Last: at}, want: true},
-		"Waits":    {reason: "It waits until the interval is over.", in: &Restores{Count: MaxRepairs, Since: at - 99, Last: at - 59}, want: true},
-		"Interval": {reason: "After the interval, it is restored once.", in: &Restores{Count: MaxRepairs, Since: at - 99, Last: at - 60}},
-		"Window":   {reason: "After the window, it is restored immediately again.", in: &Restores{Count: MaxRepairs, Since: at - 600, Last: at}},
+		"Waits":    {reason: "An object that was restored often waits until the interval is over.", in: &Restores{Count: MaxRepairs, Since: at - 99, Last: at - 59}, want: true},
+		"Interval": {reason: "After the interval, the object is restored once.", in: &Restores{Count: MaxRepairs, Since: at - 99, Last: at - 60}},
+		"Window":   {reason: "After the window, the object is restored immediately again.", in: &Restores{Count: MaxRepairs, Since: at - 600, Last: at}},
 		"Ahead":    {reason: "A clock that was ahead does not cause a pause.", in: &Restores{Count: MaxRepairs, Since: at - 9, Last: at + 1}},
 	}
 	for name, tc := range cases {
@@ -99,7 +99,7 @@ func TestIsIdentity(t *testing.T) {
 		reason, path string
 		want         bool
 	}{
-		"Set":     {reason: "This label identifies the owner of the object.", path: `{"f:metadata":{"f:labels":{"f:applyset.kubernetes.io/part-of":{}}}}`, want: true},
+		"Set":     {reason: "The label part-of identifies the owner of the object.", path: `{"f:metadata":{"f:labels":{"f:applyset.kubernetes.io/part-of":{}}}}`, want: true},
 		"Label":   {reason: "Other labels are ordinary fields.", path: `{"f:metadata":{"f:labels":{"f:app":{}}}}`},
 		"Strange": {reason: "The field has an unexpected form.", path: `{"f:metadata":{"i:0":{"f:x":{}}}}`},
 		"Index":   {reason: "The field is an index in the labels.", path: `{"f:metadata":{"f:labels":{"i:0":{}}}}`},

@@ -86,12 +86,12 @@ func markOwnNamespaces(components []*compose.Component, owner map[cluster.Object
 	}
 }
 
-// unplanned returns the decisions on stuck parts and on parts that cannot be composed.
+// unplanned returns the decisions on parts whose hook failed and on parts that cannot be composed.
 func unplanned(s *Selection, composed Composed) Decisions {
 	var out Decisions
 	for i := range s.Parts {
 		name := s.Parts[i].Name
-		if why, stuck := s.Stuck[name]; stuck {
+		if why, failed := s.HookFailures[name]; failed {
 			out = append(out, Decision{Part: name, Hindrance: Failed, Reason: text.OneLine(why)})
 		}
 		if err := composed.Errors[name]; err != nil {

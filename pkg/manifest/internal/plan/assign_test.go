@@ -23,8 +23,8 @@ func TestAssign(t *testing.T) {
 	gone := applied("db", a)
 	gone.Pruned = true
 	type args struct {
-		stuck   map[object.PartID]string
-		entries []inventory.Entry
+		hookFailures map[object.PartID]string
+		entries      []inventory.Entry
 		// repaired are the parts whose inputs are the applied ones.
 		repaired []object.PartID
 		objects  map[object.PartID][]cluster.ObjectRef
@@ -118,9 +118,9 @@ func TestAssign(t *testing.T) {
 			want:   want{Objects: map[object.PartID][]cluster.ObjectRef{"web": {a}}},
 		},
 		"InOrder": {
-			reason: "Stuck parts and parts that cannot be composed come first, in the order of the bundle.",
+			reason: "Parts whose hook failed and parts that cannot be composed come first, in the order of the bundle.",
 			args: args{
-				stuck: map[object.PartID]string{"db": "hook\nfailed"}, errs: map[object.PartID]error{"web": errors.New("no chart"), "ui": errors.New("")},
+				hookFailures: map[object.PartID]string{"db": "hook\nfailed"}, errs: map[object.PartID]error{"web": errors.New("no chart"), "ui": errors.New("")},
 			},
 			want: want{Decisions: Decisions{
 				{Part: "web", Hindrance: Dropped, Reason: "no chart"}, {Part: "db", Hindrance: Failed, Reason: "hook failed"},
@@ -135,7 +135,7 @@ func TestAssign(t *testing.T) {
 					Parts:     []bundle.Part{install("web", "1"), install("db", "1"), install("ui", "1")},
 					Inventory: &inventory.Inventory{Objects: tc.args.entries},
 				},
-				Stuck: tc.args.stuck,
+				HookFailures: tc.args.hookFailures,
 			}
 			for i := range s.Parts {
 				if _, composed := tc.args.objects[s.Parts[i].Name]; composed {

@@ -34,7 +34,7 @@ func Intend(inv *inventory.Inventory, components []*compose.Component) (restarte
 			}
 			was := en.Intent
 			*en = intended(en, o, restarted[o.Ref])
-			save = save || en.Intent != was && en.Intent == inventory.Unsettled
+			save = save || en.Intent != was && en.Intent == inventory.IntentUnknown
 		}
 	}
 	inv.Objects = append(inv.Objects, added...)
@@ -68,7 +68,7 @@ func intended(en *inventory.Entry, o *object.Desired, restarts bool) inventory.E
 	}
 	if out.Intent != "" && out.Intent != o.Hash {
 		// If the run ends before its outcome is saved, the object may have been applied. The former form is then not in the cluster.
-		out.Intent = inventory.Unsettled
+		out.Intent = inventory.IntentUnknown
 	}
 	return out
 }

@@ -73,12 +73,12 @@ func TestIntend(t *testing.T) {
 			reason: "It is unknown which form of a changed object the cluster has until its outcome is saved, even if the part was already changing.",
 			was:    map[object.PartID]inventory.Part{"web": {}}, purpose: compose.Advance,
 			entries: []inventory.Entry{with("web", func(en *inventory.Entry) { en.Intent = "old" })},
-			want:    want{Entry: with("web", func(en *inventory.Entry) { en.Intent = inventory.Unsettled }), Restarted: none, Save: true},
+			want:    want{Entry: with("web", func(en *inventory.Entry) { en.Intent = inventory.IntentUnknown }), Restarted: none, Save: true},
 		},
 		"OtherObjectAgain": {
 			reason: "A call that continues needs no save.", was: map[object.PartID]inventory.Part{"web": {}}, purpose: compose.Advance,
-			entries: []inventory.Entry{with("web", func(en *inventory.Entry) { en.Intent = inventory.Unsettled })},
-			want:    want{Entry: with("web", func(en *inventory.Entry) { en.Intent = inventory.Unsettled }), Restarted: none},
+			entries: []inventory.Entry{with("web", func(en *inventory.Entry) { en.Intent = inventory.IntentUnknown })},
+			want:    want{Entry: with("web", func(en *inventory.Entry) { en.Intent = inventory.IntentUnknown }), Restarted: none},
 		},
 		"Moved": {
 			reason: "The new place of a release is saved first.", was: known, entries: []inventory.Entry{applied("web", ref)},

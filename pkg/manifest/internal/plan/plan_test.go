@@ -167,7 +167,7 @@ func TestBuild(t *testing.T) {
 			},
 			want: "web: Create CustomResourceDefinition as.g\ndb: Create ConfigMap apps/b\n",
 		},
-		"StuckHook": {
+		"FailedHook": {
 			reason: "A part whose hook failed before its objects were applied stays at rest.",
 			args: args{
 				parts:   []bundle.Part{install("web", "1")},
@@ -175,7 +175,7 @@ func TestBuild(t *testing.T) {
 			},
 			want: "web: Failed: hook failed\n",
 		},
-		"StuckHookRetried": {
+		"FailedHookRetried": {
 			reason: "With another retry token, the hook runs again.",
 			args: args{
 				parts: []bundle.Part{install("web", "1")}, objects: map[object.PartID][]cluster.ObjectRef{"web": {a}}, retry: "again",
@@ -183,7 +183,7 @@ func TestBuild(t *testing.T) {
 			},
 			want: "web: Create ConfigMap apps/a\n",
 		},
-		"StuckLastHook": {
+		"FailedLastHook": {
 			reason: "The drift of a part whose last hook failed is still repaired.",
 			args: args{
 				parts: []bundle.Part{install("web", "1")}, entries: []inventory.Entry{applied("web", a)}, objects: map[object.PartID][]cluster.ObjectRef{"web": {a}},

@@ -43,8 +43,8 @@ type Selection struct {
 
 	// Due lists the parts to compose, in the order of the bundle.
 	Due []Due
-	// Stuck holds the reasons for the parts that are not processed because a hook failed.
-	Stuck map[object.PartID]string
+	// HookFailures holds the reasons for the parts that are not processed because a hook failed.
+	HookFailures map[object.PartID]string
 	// Drifted contains the objects that differ from their applied state. Repairs contains the drifted objects to repair now.
 	Drifted, Repairs map[cluster.ObjectRef]bool
 }
@@ -61,7 +61,7 @@ func Select(in Input) *Selection {
 	if in.Inventory == nil {
 		in.Inventory, in.Objects = &inventory.Inventory{Parts: map[object.PartID]inventory.Part{}, Cluster: in.Cluster}, map[cluster.ObjectRef]cluster.ObjectState{}
 	}
-	s := &Selection{Input: in, Stuck: map[object.PartID]string{}, Drifted: FindDrifted(in.Inventory, in.Objects, in.Denied, in.Set, in.Now)}
+	s := &Selection{Input: in, HookFailures: map[object.PartID]string{}, Drifted: FindDrifted(in.Inventory, in.Objects, in.Denied, in.Set, in.Now)}
 	s.Repairs = findRepairs(s.Drifted, &in)
 	for i := range in.Parts {
 		part := &in.Parts[i]
@@ -69,8 +69,8 @@ func Select(in Input) *Selection {
 		if rec.Digest == part.Digest && !unfinished && !compose.Outdates(in.Minor, &rec) {
 			continue
 		}
-		if stuck, ok := rec.Stuck(part.Inputs(), in.Retry); ok && !stuck.NeedsStep(unfinished) {
-			s.Stuck[part.Name] = stuck.Reason
+		if failure, ok := rec.HookFailure(part.Inputs(), in.Retry); ok && !failure.NeedsStep(unfinished) {
+			s.HookFailures[part.Name] = failure.Reason
 			continue
 		}
 		s.Due = append(s.Due, Due{Part: part, Record: rec})

@@ -31,7 +31,7 @@ func TestSelect(t *testing.T) {
 	added := desired("web", b)
 	type want struct {
 		Due              []object.PartID
-		Stuck            map[object.PartID]string
+		HookFailures     map[object.PartID]string
 		Drifted, Repairs map[cluster.ObjectRef]bool
 	}
 	cases := map[string]struct {
@@ -89,24 +89,24 @@ func TestSelect(t *testing.T) {
 				Inventory: inv(inventory.Part{Digest: "1"}, applied("web", a)), Denied: map[cluster.ObjectRef]error{a: errors.New("forbidden")},
 			},
 		},
-		"Stuck": {
+		"HookFailed": {
 			reason: "A hook failed before the objects were applied.",
 			in:     Input{Inventory: inv(failed("pre-install"))},
-			want:   want{Stuck: map[object.PartID]string{"web": "hook failed"}},
+			want:   want{HookFailures: map[object.PartID]string{"web": "hook failed"}},
 		},
-		"StuckBefore": {
+		"HookFailedBefore": {
 			reason: "Objects that were not applied before a hook failed do not count.",
 			in:     Input{Inventory: inv(failed("pre-install"), applied("web", a))},
 			want: want{
-				Stuck: map[object.PartID]string{"web": "hook failed"}, Drifted: map[cluster.ObjectRef]bool{a: true}, Repairs: map[cluster.ObjectRef]bool{a: true},
+				HookFailures: map[object.PartID]string{"web": "hook failed"}, Drifted: map[cluster.ObjectRef]bool{a: true}, Repairs: map[cluster.ObjectRef]bool{a: true},
 			},
 		},
-		"StuckAfter": {
+		"HookFailedAfter": {
 			reason: "A hook failed after the objects were applied, and there is no drift.",
 			in:     Input{Inventory: inv(failed("post-install"), applied("web", a)), Objects: both},
-			want:   want{Stuck: map[object.PartID]string{"web": "hook failed"}},
+			want:   want{HookFailures: map[object.PartID]string{"web": "hook failed"}},
 		},
-		"StuckAndDrifted": {
+		"HookFailedAndDrifted": {
 			reason: "Drift is repaired if a hook failed after the objects were applied.",
 			in:     Input{Inventory: inv(failed("post-install"), applied("web", a))},
 			want:   want{Due: []object.PartID{"web"}, Drifted: map[cluster.ObjectRef]bool{a: true}, Repairs: map[cluster.ObjectRef]bool{a: true}},
@@ -125,7 +125,7 @@ func TestSelect(t *testing.T) {
 				in.Parts = []bundle.Part{install("web", "1")}
 			}
 			s := Select(in)
-			got := want{Stuck: s.Stuck, Drifted: s.Drifted, Repairs: s.Repairs}
+			got := want{HookFailures: s.HookFailures, Drifted: s.Drifted, Repairs: s.Repairs}
 			for _, d := range s.Due {
 				got.Due = append(got.Due, d.Part.Name)
 				if diff := cmp.Diff(s.Inventory.Parts[d.Part.Name], d.Record); diff != "" {

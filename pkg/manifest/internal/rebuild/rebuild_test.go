@@ -45,24 +45,24 @@ func TestEntryOf(t *testing.T) {
 			want: inventory.Entry{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "a", Name: "web", UID: "1", Part: object.PartLost, Stage: object.StageWorkloads},
 		},
 		"Keep": {
-			reason: "Its annotation says that it must be kept.", gvk: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"},
+			reason: "The annotation of the object says that it must be kept.", gvk: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"},
 			meta: metav1.ObjectMeta{Namespace: "a", Name: "web", Annotations: map[string]string{object.AnnotationResourcePolicy: object.PolicyKeep}},
 			want: inventory.Entry{Version: "v1", Kind: "ConfigMap", Namespace: "a", Name: "web", Part: object.PartLost, Stage: object.StageConfiguration, Keep: true},
 		},
 		"Namespace": {
-			reason: "It may have existed before.", gvk: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, meta: metav1.ObjectMeta{Name: "a"},
+			reason: "A namespace may have existed before.", gvk: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, meta: metav1.ObjectMeta{Name: "a"},
 			want: inventory.Entry{Version: "v1", Kind: "Namespace", Name: "a", Part: object.PartLost, Stage: object.StageNamespaces, Adopted: true},
 		},
 		"Resource": {
-			reason: "It is the custom resource of the bundle, whose namespace is the default one.", gvk: widget, meta: metav1.ObjectMeta{Namespace: "default", Name: "main"},
+			reason: "The object is the custom resource of the bundle, whose namespace is the default one.", gvk: widget, meta: metav1.ObjectMeta{Namespace: "default", Name: "main"},
 			want: inventory.Entry{Group: "example.org", Version: "v1", Kind: "Widget", Namespace: "default", Name: "main", Part: object.PartResource, Stage: object.StageResource},
 		},
 		"Wide": {
-			reason: "The same if its kind has no namespaces.", gvk: widget, meta: metav1.ObjectMeta{Name: "main"},
+			reason: "The object is the custom resource of the bundle, whose kind is cluster-scoped.", gvk: widget, meta: metav1.ObjectMeta{Name: "main"},
 			want: inventory.Entry{Group: "example.org", Version: "v1", Kind: "Widget", Name: "main", Part: object.PartResource, Stage: object.StageResource},
 		},
 		"Released": {
-			reason: "The bundle may have released it to its users.", gvk: widget, meta: metav1.ObjectMeta{Namespace: "other", Name: "main"},
+			reason: "The bundle may have released the object to its users.", gvk: widget, meta: metav1.ObjectMeta{Namespace: "other", Name: "main"},
 			want: inventory.Entry{Group: "example.org", Version: "v1", Kind: "Widget", Namespace: "other", Name: "main", Part: object.PartLost, Stage: object.StageResource, Adopted: true},
 		},
 		"OfChart": {

@@ -129,7 +129,7 @@ func (d *Wanted) count(n *Next, found []Revision) (last int) {
 			// An interrupted step recorded this revision, or the inventory was lost.
 			last = max(last, r.Number-1)
 			if r.Status == record.StatusDeployed {
-				n.State = Settled
+				n.State = AlreadyDeployed
 			}
 			continue
 		}

@@ -133,7 +133,7 @@ func TestFollow(t *testing.T) {
 			found:  []Revision{ours(1, "deployed", "new")},
 			want: want{
 				Search: true,
-				Next:   Next{Operation: hook.Install, State: Settled, Number: 1},
+				Next:   Next{Operation: hook.Install, State: AlreadyDeployed, Number: 1},
 				Part:   in(apps, inventory.Part{Run: run(inventory.Run{Inputs: "new", Revision: 1, Recorded: true, Over: true})}),
 			},
 		},
@@ -201,13 +201,13 @@ func TestFollow(t *testing.T) {
 			d:      desired(),
 			rec:    in(apps, inventory.Part{}),
 			found:  []Revision{ours(1, "deployed", "new")},
-			want:   want{Search: true, Next: Next{Operation: hook.Install, State: Settled, Number: 1}, Part: in(apps, inventory.Part{})},
+			want:   want{Search: true, Next: Next{Operation: hook.Install, State: AlreadyDeployed, Number: 1}, Part: in(apps, inventory.Part{})},
 		},
 		"LostInventory": {
-			reason: "After the inventory is lost, an adoption finds the release, and the deployed revision is settled.",
+			reason: "After the inventory is lost, an adoption finds the release, and the deployed revision counts as already deployed.",
 			d:      desired(adopting(object.AdoptUnowned)),
 			found:  []Revision{ours(1, "superseded", "old"), ours(2, "deployed", "new")},
-			want:   want{Search: true, Next: Next{Operation: hook.Upgrade, State: Settled, Number: 2, Before: 1}, Part: in(apps, inventory.Part{})},
+			want:   want{Search: true, Next: Next{Operation: hook.Upgrade, State: AlreadyDeployed, Number: 2, Before: 1}, Part: in(apps, inventory.Part{})},
 		},
 		"LostAfterFailure": {
 			reason: "A later revision failed, and may have changed objects: the same inputs are another revision, after the deployed one.",
@@ -292,7 +292,7 @@ func TestFollow(t *testing.T) {
 			d:      desired(at(other)),
 			rec:    in(other, inventory.Part{Former: "apps"}),
 			found:  []Revision{ours(1, "deployed", "new")},
-			want:   want{Search: true, Next: Next{Operation: hook.Install, State: Settled, Number: 1}, Part: in(other, inventory.Part{Former: "apps"})},
+			want:   want{Search: true, Next: Next{Operation: hook.Install, State: AlreadyDeployed, Number: 1}, Part: in(other, inventory.Part{Former: "apps"})},
 		},
 		"MovesOn": {
 			reason: "A second move abandons the unreached target of the first.",

@@ -43,7 +43,7 @@ func TestNext(t *testing.T) {
 	}{
 		"Known": {reason: "A revision in the inventory requires no request.", rec: in(apps, inventory.Part{Revision: 2}), want: want{Number: 3}},
 		"Searched": {
-			reason:  "Otherwise, the records are read.",
+			reason:  "If the inventory has no revision, the records are read.",
 			records: []record.Options{recorded(4, "deployed", "us", "old"), recorded(5, "deployed", "us", "new")},
 			rec:     in(apps, inventory.Part{}),
 			want:    want{Requests: []string{"GET " + all}, Number: 5},
@@ -176,7 +176,7 @@ func TestDeleteOf(t *testing.T) {
 		"None":            {reason: "Plain objects do not have a release."},
 		"Own":             {reason: "Only our own records are deleted.", rec: in(apps, inventory.Part{Revision: 1}), want: []string{"DELETE " + all + own}},
 		"Adopted":         {reason: "The records from before an adoption are deleted, too.", rec: in(apps, inventory.Part{Revision: 2, Own: true}), want: []string{"DELETE " + all + every}},
-		"AdoptedByBundle": {reason: "The same applies if the bundle adopts.", rec: in(apps, inventory.Part{Revision: 2}), adopts: true, want: []string{"DELETE " + all + every}},
+		"AdoptedByBundle": {reason: "The records from before an adoption are deleted, too, if the bundle adopts.", rec: in(apps, inventory.Part{Revision: 2}), adopts: true, want: []string{"DELETE " + all + every}},
 		"NotArrived":      {reason: "Without a revision of ours, the records of other tools are not deleted.", rec: in(apps, inventory.Part{Own: true}), want: []string{"DELETE " + all + own}},
 	}
 	for name, tc := range cases {
@@ -200,7 +200,7 @@ func TestHasForeign(t *testing.T) {
 	}{
 		"None":    {reason: "A release without records does not belong to another owner."},
 		"Ours":    {reason: "All revisions are ours.", records: []record.Options{recorded(1, "deployed", "us", "new")}},
-		"Adopted": {reason: "One revision of Helm is left.", records: []record.Options{recorded(1, "superseded", "", ""), recorded(2, "deployed", "us", "new")}, want: true},
+		"Adopted": {reason: "A revision that Helm installed is left.", records: []record.Options{recorded(1, "superseded", "", ""), recorded(2, "deployed", "us", "new")}, want: true},
 		"Others":  {reason: "The release belongs to another bundle.", records: []record.Options{recorded(1, "deployed", "them", "new")}, want: true},
 	}
 	for name, tc := range cases {

@@ -15,8 +15,8 @@ const (
 	Begins RevisionState = "Begins"
 	// Resumes means that the revision has a record and its hooks continue.
 	Resumes RevisionState = "Resumes"
-	// Settled means that the revision is deployed according to its record, but not according to the inventory.
-	Settled RevisionState = "Settled"
+	// AlreadyDeployed means that the revision is deployed according to its record, but not according to the inventory.
+	AlreadyDeployed RevisionState = "AlreadyDeployed"
 	// Repairs means that the revision is deployed according to the inventory. Its objects must be restored to that state.
 	Repairs RevisionState = "Repairs"
 )

@@ -163,7 +163,7 @@ func (in *Input) isOurs(m *metav1.PartialObjectMetadata, inv *inventory.Inventor
 	case inv == nil:
 		return member || record
 	case record:
-		return release.IsStray(m, inv)
+		return release.IsStale(m, inv)
 	}
 	return member && m.Annotations[object.AnnotationHookRun] == ""
 }

@@ -30,15 +30,15 @@ func TestUnconditional(t *testing.T) {
 		want    want
 	}{
 		"OtherValue": {
-			reason: "The values of others stay.", ignores: true, manager: "kubectl", object: `data: {a: "0"}`,
+			reason: "The values of another client stay.", ignores: true, manager: "kubectl", object: `data: {a: "0"}`,
 			want: want{Log: []string{create}, Data: map[string]any{"a": "0"}, Conflict: true},
 		},
 		"OtherField": {
-			reason: "What has no field in common is not taken over either.", ignores: true, manager: "kubectl", object: `data: {b: "0"}`,
+			reason: "An object of another client is not taken over, even if it has no field in common.", ignores: true, manager: "kubectl", object: `data: {b: "0"}`,
 			want: want{Log: []string{create, release}, Data: map[string]any{"a": "1", "b": "0"}, Conflict: true},
 		},
 		"SameValue": {
-			reason: "Nor what has the same content.", ignores: true, manager: "kubectl", object: `data: {a: "1"}`,
+			reason: "An object of another client is not taken over, even if it has the same content.", ignores: true, manager: "kubectl", object: `data: {a: "1"}`,
 			want: want{Log: []string{create, release}, Data: map[string]any{"a": "1"}, Conflict: true},
 		},
 		"FirstVersion": {

@@ -77,7 +77,7 @@ func TestRunSurvivesDeath(t *testing.T) {
 				if w.finish(t) {
 					t.Fatalf("died at %d, and continued", at)
 				}
-				w.meet, w.c.Left, w.in.Settled = nil, nil, nil
+				w.meet, w.c.Left, w.in.NonMembers = nil, nil, nil
 				if !w.finish(t) {
 					t.Fatalf("died at %d: the removal does not end", at)
 				}

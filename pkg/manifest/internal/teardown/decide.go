@@ -58,8 +58,8 @@ const (
 	Watched Knowledge = iota
 	// Asked means that a request of this call returned the state.
 	Asked
-	// Settled means that an earlier call found that the object is gone or is not a member.
-	Settled
+	// Remembered means that an earlier call found that the object is gone or is not a member.
+	Remembered
 	// Denied means that the state is unknown because the credentials may not read the object.
 	Denied
 	// Done means that this call orphaned the object or found that it is gone.
@@ -125,7 +125,7 @@ func isReleased(e *inventory.Entry, deleteAdopted bool) bool { return e.Adopted 
 // isDoubtful reports whether an applied object that is not known as a member may still be one. It returns false for an object
 // that a request did not find, because a second request is unnecessary.
 func isDoubtful(e *inventory.Entry, f Facts) bool {
-	return e.UID != "" && f.Known != Settled && (f.Known != Asked || f.State != nil)
+	return e.UID != "" && f.Known != Remembered && (f.Known != Asked || f.State != nil)
 }
 
 // A Finding classifies the object that has the name of a member.

@@ -77,13 +77,13 @@ func TestDecide(t *testing.T) {
 			reason: "A request that did not find the object is not repeated.",
 			args:   args{e: applied, f: Facts{Known: Asked}}, want: Gone,
 		},
-		"Settled": {
-			reason: "The same applies to the request of an earlier call.",
-			args:   args{e: applied, f: Facts{Known: Settled}}, want: Gone,
+		"Remembered": {
+			reason: "A request of an earlier call that did not find the object is not repeated.",
+			args:   args{e: applied, f: Facts{Known: Remembered}}, want: Gone,
 		},
-		"SettledOther": {
+		"RememberedOther": {
 			reason: "An object that was found not to be a member is not deleted.",
-			args:   args{e: applied, f: Facts{Known: Settled, State: &cluster.ObjectState{Set: other}}}, want: NotOurs,
+			args:   args{e: applied, f: Facts{Known: Remembered, State: &cluster.ObjectState{Set: other}}}, want: NotOurs,
 		},
 		"GoneMeanwhile": {
 			reason: "An object that was a member when the removal began, and that the watch no longer shows, is gone.",
@@ -137,7 +137,7 @@ func TestIdentify(t *testing.T) {
 		"OtherBundle":   {reason: "Another bundle owns the object now.", found: meta("1", other, ""), want: Foreign},
 		"Orphaned":      {reason: "The ApplySet orphaned the object earlier. It is not reported again.", found: meta("1", "", ours), want: Orphaned},
 		"OrphanOfOther": {reason: "Another bundle orphaned the object.", found: meta("1", "", other), want: Foreign},
-		"Replaced":      {reason: "It is another object.", found: meta("2", "", ""), want: Foreign},
+		"Replaced":      {reason: "An object with another UID is not the applied one.", found: meta("2", "", ""), want: Foreign},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -158,7 +158,7 @@ func TestWhyForeign(t *testing.T) {
 		"Owner":     {reason: "The owner is named, whatever the UID.", uid: "2", label: other, owner: "Manifest b/web", want: "belongs to Manifest b/web"},
 		"OtherSet":  {reason: "The ID is named if the owner is unknown.", uid: "1", label: other, want: "belongs to another owner, label applyset.kubernetes.io/part-of: " + other},
 		"Recreated": {reason: "Another object has its name.", uid: "2", want: "recreated by another client"},
-		"Kept":      {reason: "It is the applied object, which another owner orphaned.", uid: "1", want: "has no label applyset.kubernetes.io/part-of, and is kept by another owner"},
+		"Kept":      {reason: "Another owner orphaned the applied object.", uid: "1", want: "has no label applyset.kubernetes.io/part-of, and is kept by another owner"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

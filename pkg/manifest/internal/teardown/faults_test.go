@@ -107,11 +107,11 @@ func TestRunIdentifies(t *testing.T) {
 			},
 			want: outcome{Log: hooks, Done: []string{"Widget apps/sample"}, Left: space},
 		},
-		"Settled": {
-			reason: "An object that an earlier call settled is not read again.",
+		"Remembered": {
+			reason: "An object that an earlier call found gone is not read again.",
 			given: func(w *world) {
 				again(w, func(w *world) { w.c.Create("kubectl", aConfig) })
-				w.in.Settled = map[cluster.ObjectRef]Settlement{named(aConfig): {UID: w.in.Entries[0].UID}}
+				w.in.NonMembers = map[cluster.ObjectRef]NonMember{named(aConfig): {UID: w.in.Entries[0].UID}}
 			},
 			want: outcome{Log: hooks, Done: []string{web}, Left: both},
 		},
@@ -120,14 +120,14 @@ func TestRunIdentifies(t *testing.T) {
 			given: func(w *world) {
 				again(w, func(w *world) { w.c.Create("kubectl", aConfig) })
 				w.add("web", aNamespace)
-				w.in.Settled = map[cluster.ObjectRef]Settlement{named(aConfig): {UID: w.in.Entries[0].UID, LeftBehind: true}}
+				w.in.NonMembers = map[cluster.ObjectRef]NonMember{named(aConfig): {UID: w.in.Entries[0].UID, LeftBehind: true}}
 			},
 			want: outcome{Log: append([]string{"patch Namespace apps"}, hooks...), Done: both, Kept: space, Left: both},
 		},
 		"AppliedSince": {
-			reason: "A settled object that was applied since then is read again.",
+			reason: "An object that an earlier call found gone, and that was applied since then, is read again.",
 			given: func(w *world) {
-				w.in.Settled = map[cluster.ObjectRef]Settlement{w.add("web", aConfig).Ref(): {UID: "uid-before"}}
+				w.in.NonMembers = map[cluster.ObjectRef]NonMember{w.add("web", aConfig).Ref(): {UID: "uid-before"}}
 				label(w, nil)
 			},
 			want: outcome{Log: append([]string{"metadata " + web}, removed...), Done: []string{web}, Left: space},

@@ -38,7 +38,7 @@ func (r *remover) orphanAll(ctx context.Context) error {
 	needed := needsOf(orphans, func(gvk schema.GroupVersionKind) (cluster.Mapping, error) { return r.in.Cluster.Mapping(ctx, gvk) })
 	for _, e := range r.in.Entries {
 		// An earlier call that failed, or that waits, may have found the object.
-		if s := r.out.Settled[e.Ref()]; s.LeftBehind && s.UID == e.UID {
+		if s := r.out.NonMembers[e.Ref()]; s.LeftBehind && s.UID == e.UID {
 			needed[cluster.ObjectRef{Kind: "Namespace", Name: e.Namespace}] = true
 		}
 	}

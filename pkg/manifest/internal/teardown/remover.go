@@ -36,11 +36,11 @@ func newRemover(in Input) *remover {
 		known: make(map[cluster.ObjectRef]cluster.ObjectState, len(in.Known)),
 		asked: make(map[cluster.ObjectRef]bool, len(in.Asked)),
 		crds:  map[cluster.ObjectRef]*unstructured.Unstructured{}, inherited: map[cluster.ObjectRef]bool{},
-		out: Result{Done: make(map[cluster.ObjectRef]bool, len(in.Entries)), Settled: make(map[cluster.ObjectRef]Settlement, len(in.Settled))},
+		out: Result{Done: make(map[cluster.ObjectRef]bool, len(in.Entries)), NonMembers: make(map[cluster.ObjectRef]NonMember, len(in.NonMembers))},
 	}
 	maps.Copy(r.known, in.Known)
 	maps.Copy(r.asked, in.Asked)
-	maps.Copy(r.out.Settled, in.Settled)
+	maps.Copy(r.out.NonMembers, in.NonMembers)
 	return r
 }
 
@@ -70,8 +70,8 @@ func (r *remover) knowledge(e *inventory.Entry) Knowledge {
 	case e.UID == "":
 		// A response may be older than the creation of the object.
 		return Watched
-	case r.out.Settled[k].UID == e.UID:
-		return Settled
+	case r.out.NonMembers[k].UID == e.UID:
+		return Remembered
 	case r.asked[k]:
 		return Asked
 	}
@@ -144,7 +144,7 @@ func (r *remover) recordResult(ctx context.Context, e *inventory.Entry, m *metav
 	case Absent:
 	}
 	// The next call does not read or report it again.
-	r.out.Settled[k] = Settlement{UID: e.UID, LeftBehind: found == Foreign}
+	r.out.NonMembers[k] = NonMember{UID: e.UID, LeftBehind: found == Foreign}
 }
 
 // reportOrphaned reports an applied object that the ApplySet orphaned earlier. The response to the request that orphaned it may have been
@@ -172,5 +172,5 @@ func (r *remover) ownerOf(ctx context.Context, set string) string {
 // recordGone records an entry whose object is no longer a member.
 func (r *remover) recordGone(e *inventory.Entry) {
 	delete(r.known, e.Ref())
-	r.out.Settled[e.Ref()] = Settlement{UID: e.UID}
+	r.out.NonMembers[e.Ref()] = NonMember{UID: e.UID}
 }

@@ -172,7 +172,7 @@ func TestRunShared(t *testing.T) {
 			},
 		},
 		"Others": {
-			reason: "It is left to another user.",
+			reason: "A CRD that was handed over is left to another user.",
 			mode:   Remove,
 			given: func(w *world) {
 				w.using()
@@ -198,7 +198,7 @@ func TestRunShared(t *testing.T) {
 			},
 		},
 		"HandedOverRightBefore": {
-			reason: "The same if it is handed over right before the mark is removed.",
+			reason: "The owner hands the CRD over right before the mark is removed. The next call makes the bundle the owner.",
 			mode:   Remove,
 			given: func(w *world) {
 				w.using()
@@ -254,7 +254,7 @@ func TestSharedCrash(t *testing.T) {
 			return nil
 		}
 		_, _ = w.run(t.Context())
-		w.meet, w.in.Settled = nil, nil
+		w.meet, w.in.NonMembers = nil, nil
 		if _, err := w.run(t.Context()); err != nil {
 			t.Fatalf("died at request %d: %v", n, err)
 		}

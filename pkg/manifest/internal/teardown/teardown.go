@@ -92,8 +92,8 @@ type Blocked struct {
 // Waits reports whether the removal waits.
 func (b Blocked) Waits() bool { return b.State != "" }
 
-// A Settlement is what a call found out about the object of an entry, so that later calls do not read it again.
-type Settlement struct {
+// A NonMember is an object that a call found to be gone or not to be a member, so that later calls do not read it again.
+type NonMember struct {
 	// UID is the UID in the inventory at that time.
 	UID string
 	// LeftBehind is true if the object exists and is left behind, and false if it is gone or was orphaned.
@@ -122,8 +122,8 @@ type Input struct {
 	Known  map[cluster.ObjectRef]cluster.ObjectState
 	Asked  map[cluster.ObjectRef]bool
 	Denied map[cluster.ObjectRef]error
-	// Settled holds the entries that an earlier call found gone or not to be members.
-	Settled map[cluster.ObjectRef]Settlement
+	// NonMembers holds the entries that an earlier call found gone or not to be members.
+	NonMembers map[cluster.ObjectRef]NonMember
 	// DeleteAdopted makes the removal also delete objects that existed before the bundle adopted them.
 	DeleteAdopted bool
 	// OwnerOf returns the name of the owner of another ApplySet, or an empty string if it is unknown.
@@ -150,8 +150,8 @@ type Result struct {
 	HandedOver []HandedOver
 	// HookFailures lists the errors of failed hooks that do not block the removal.
 	HookFailures []string
-	// Settled is Input.Settled for the next call.
-	Settled map[cluster.ObjectRef]Settlement
+	// NonMembers is Input.NonMembers for the next call.
+	NonMembers map[cluster.ObjectRef]NonMember
 	// Unused lists the CRDs of other owners that the bundle no longer uses.
 	Unused []cluster.ObjectRef
 }

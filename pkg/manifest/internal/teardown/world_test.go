@@ -143,7 +143,7 @@ func (w *world) run(ctx context.Context) (Result, error) {
 		}
 	}
 	res, err := Run(ctx, w.in)
-	w.in.Settled = res.Settled
+	w.in.NonMembers = res.NonMembers
 	return res, err
 }
 

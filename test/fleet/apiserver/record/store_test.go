@@ -78,8 +78,8 @@ func TestListAt(t *testing.T) {
 		"Latest": {reason: "Version 0 is the latest one.", want: []string{"a2"}},
 		"First":  {reason: "Later changes are undone.", version: first, want: []string{"a1"}},
 		"Middle": {reason: "A deleted object is still there.", version: first + 2, want: []string{"a2", "b1"}},
-		"Future": {reason: "A version that does not exist yet.", version: first + 9, want: []string{"unknown"}},
-		"Before": {reason: "A version before the first one.", version: 1, want: []string{"unknown"}},
+		"Future": {reason: "A version that does not exist yet is unknown.", version: first + 9, want: []string{"unknown"}},
+		"Before": {reason: "A version before the first one is unknown.", version: 1, want: []string{"unknown"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -63,12 +63,12 @@ func TestWrongCluster(t *testing.T) {
 		want   reported
 		wait   time.Duration
 	}{
-		{reason: "It is the cluster of its Manifests.", do: func() { b.connection.uid = "a" }, want: right("a")},
-		{reason: "It is another one.", do: func() { b.connection.uid = "b" }, want: wrong("api"), wait: recheckAfter},
+		{reason: "The connection leads to the cluster of the Manifests.", do: func() { b.connection.uid = "a" }, want: right("a")},
+		{reason: "The connection leads to another cluster.", do: func() { b.connection.uid = "b" }, want: wrong("api"), wait: recheckAfter},
 		{reason: "A Manifest that may move to a third cluster is still elsewhere.", do: func() { move("api", "c") }, want: wrong("api"), wait: recheckAfter},
 		{reason: "One of the Manifests may be moved.", do: func() { move("api", "b") }, want: wrong("web"), wait: recheckAfter},
-		{reason: "All of them may.", do: func() { move("web", "b") }, want: right("b")},
-		{reason: "It leads to the first cluster again.", do: func() { b.connection.uid = "a" }, want: right("a")},
+		{reason: "All Manifests may be moved.", do: func() { move("web", "b") }, want: right("b")},
+		{reason: "The connection leads to the first cluster again.", do: func() { b.connection.uid = "a" }, want: right("a")},
 	} {
 		b.now = b.now.Add(time.Minute)
 		step.do()

@@ -20,9 +20,9 @@ func IsRecord(r cluster.ObjectRef) bool {
 	return r.GroupKind() == ssa.SecretKind.GroupKind() && strings.HasPrefix(r.Name, RecordPrefix)
 }
 
-// IsStray reports whether the record of a revision contradicts an inventory: the inventory does not have its release, or the record
+// IsStale reports whether the record of a revision contradicts an inventory: the inventory does not have its release, or the record
 // describes a revision as deployed or pending that is neither the deployed one nor the one that is being installed.
-func IsStray(m *metav1.PartialObjectMetadata, inv *inventory.Inventory) bool {
+func IsStale(m *metav1.PartialObjectMetadata, inv *inventory.Inventory) bool {
 	r, known := inventory.Release{Namespace: m.Namespace, Name: m.Labels["name"]}, false
 	for part, rec := range inv.Parts {
 		if rec.ReleaseOf(part) != r && rec.FormerReleaseOf(part) != r {

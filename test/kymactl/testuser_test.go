@@ -21,9 +21,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A person runs kymactl with its own home, temporary and working directories, with
+// A testUser runs kymactl with its own home, temporary and working directories, with
 // no other program in its path, and with nothing else in the environment.
-type person struct {
+type testUser struct {
 	dir string
 	env []string
 	// attributes are the attributes of the processes, or nil.
@@ -34,10 +34,10 @@ type person struct {
 	secrets []string
 }
 
-// newPerson returns a person. At the end of the spec, its runs must have left no files but those named with -o.
-func newPerson() *person {
+// newTestUser returns a testUser. At the end of the spec, its runs must have left no files but those named with -o.
+func newTestUser() *testUser {
 	GinkgoHelper()
-	p := &person{dir: must(os.MkdirTemp(world, "p"))}
+	p := &testUser{dir: must(os.MkdirTemp(world, "p"))}
 	Expect(os.Chmod(p.dir, 0o711)).To(Succeed())
 	for _, dir := range []string{"home", "tmp", "work", "path", "input"} {
 		Expect(os.Mkdir(p.path(dir), 0o755)).To(Succeed())
@@ -50,7 +50,7 @@ func newPerson() *person {
 }
 
 // expectTidy checks that the runs left no other files.
-func (p *person) expectTidy() {
+func (p *testUser) expectTidy() {
 	GinkgoHelper()
 	for dir, want := range map[string][]string{"home": p.kept, "tmp": nil, "work": p.outputs} {
 		for _, name := range names(p.path(dir)) {
@@ -59,10 +59,10 @@ func (p *person) expectTidy() {
 	}
 }
 
-func (p *person) path(name string) string { return filepath.Join(p.dir, name) }
+func (p *testUser) path(name string) string { return filepath.Join(p.dir, name) }
 
 // output registers the name of a file for -o in the working directory, and returns it.
-func (p *person) output(name string) string {
+func (p *testUser) output(name string) string {
 	if !slices.Contains(p.outputs, name) {
 		p.outputs = append(p.outputs, name)
 	}
@@ -70,10 +70,10 @@ func (p *person) output(name string) string {
 }
 
 // at returns the path of an output.
-func (p *person) at(name string) string { return filepath.Join(p.path("work"), name) }
+func (p *testUser) at(name string) string { return filepath.Join(p.path("work"), name) }
 
 // input writes a file outside the working directory, and returns its path.
-func (p *person) input(name, content string) string {
+func (p *testUser) input(name, content string) string {
 	GinkgoHelper()
 	path := filepath.Join(p.path("input"), name)
 	Expect(os.MkdirAll(filepath.Dir(path), 0o755)).To(Succeed())
@@ -82,7 +82,7 @@ func (p *person) input(name, content string) string {
 }
 
 // Writes files by path into a directory, and returns its path.
-func (p *person) writeDir(name string, files map[string]string) string {
+func (p *testUser) writeDir(name string, files map[string]string) string {
 	GinkgoHelper()
 	Expect(os.MkdirAll(filepath.Join(p.path("input"), name), 0o755)).To(Succeed())
 	for file, content := range files {
@@ -92,7 +92,7 @@ func (p *person) writeDir(name string, files map[string]string) string {
 }
 
 // hasHome puts a file into the home.
-func (p *person) hasHome(name, content string, mode os.FileMode) {
+func (p *testUser) hasHome(name, content string, mode os.FileMode) {
 	GinkgoHelper()
 	path := filepath.Join(p.path("home"), name)
 	Expect(os.MkdirAll(filepath.Dir(path), 0o755)).To(Succeed())
@@ -130,20 +130,20 @@ func (r run) reference() string {
 
 // A process is a running kymactl.
 type process struct {
-	p              *person
+	p              *testUser
 	cmd            *exec.Cmd
 	stdout, stderr bytes.Buffer
 	done           chan struct{}
 }
 
 // start starts kymactl, which ends with the context at the latest.
-func (p *person) start(ctx context.Context, stdin string, args ...string) *process {
+func (p *testUser) start(ctx context.Context, stdin string, args ...string) *process {
 	GinkgoHelper()
 	return p.startFrom(p.command(ctx, binary, args...), stdin)
 }
 
-// command returns a command with the environment of the person.
-func (p *person) command(ctx context.Context, program string, args ...string) *exec.Cmd {
+// command returns a command with the environment of the user.
+func (p *testUser) command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	DeferCleanup(cancel)
 	cmd := exec.CommandContext(ctx, program, args...)
@@ -153,7 +153,7 @@ func (p *person) command(ctx context.Context, program string, args ...string) *e
 	return cmd
 }
 
-func (p *person) startFrom(cmd *exec.Cmd, stdin string) *process {
+func (p *testUser) startFrom(cmd *exec.Cmd, stdin string) *process {
 	GinkgoHelper()
 	o := &process{p: p, cmd: cmd, done: make(chan struct{})}
 	o.cmd.Stdin = strings.NewReader(stdin)
@@ -191,24 +191,24 @@ func (o *process) kill() {
 	o.wait()
 }
 
-func (p *person) run(ctx context.Context, args ...string) run {
+func (p *testUser) run(ctx context.Context, args ...string) run {
 	GinkgoHelper()
 	return p.runWith(ctx, "", args...)
 }
 
 // runWith runs kymactl with a text on stdin.
-func (p *person) runWith(ctx context.Context, stdin string, args ...string) run {
+func (p *testUser) runWith(ctx context.Context, stdin string, args ...string) run {
 	GinkgoHelper()
 	return p.start(ctx, stdin, args...).wait()
 }
 
 // ok runs kymactl, which must succeed.
-func (p *person) ok(ctx context.Context, args ...string) run {
+func (p *testUser) ok(ctx context.Context, args ...string) run {
 	GinkgoHelper()
 	return p.okWith(ctx, "", args...)
 }
 
-func (p *person) okWith(ctx context.Context, stdin string, args ...string) run {
+func (p *testUser) okWith(ctx context.Context, stdin string, args ...string) run {
 	GinkgoHelper()
 	r := p.runWith(ctx, stdin, args...)
 	Expect(r.code).To(Equal(exitOK), r.String)
@@ -217,7 +217,7 @@ func (p *person) okWith(ctx context.Context, stdin string, args ...string) run {
 }
 
 // fails runs kymactl, which must exit with a code, print no data, and print one error line that contains all parts of why.
-func (p *person) fails(ctx context.Context, code int, why []string, args ...string) run {
+func (p *testUser) fails(ctx context.Context, code int, why []string, args ...string) run {
 	GinkgoHelper()
 	return expectFailure(p.run(ctx, append([]string{"--quiet"}, args...)...), code, why...)
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 )
 
-// TestProofs checks when the server is asked again whether a caller is allowed to have cached content.
-func TestProofs(t *testing.T) {
+// TestGrants checks when the server is asked again whether a caller is allowed to have cached content.
+func TestGrants(t *testing.T) {
 	data := []byte("content")
 	digest := oci.DigestOf(data)
 	refusal := func(code int) error {
@@ -35,13 +35,13 @@ func TestProofs(t *testing.T) {
 		refused int
 		want    int
 	}{
-		"AtOnce":       {reason: "A proof saves requests."},
-		"LessThanHour": {reason: "It does for an hour.", after: 59 * time.Minute},
-		"AnHour":       {reason: "Rights may have been withdrawn.", after: time.Hour, want: 1},
-		"Unauthorized": {reason: "The account was disabled.", caller: "ann", refused: 401, want: 1},
-		"Forbidden":    {reason: "A right was withdrawn; there may be others.", caller: "ann", refused: 403, want: 1},
-		"NotFound":     {reason: "This says nothing about rights.", caller: "ann", refused: 404},
-		"OtherCaller":  {reason: "This is about another account.", caller: "bob", refused: 401},
+		"AtOnce":       {reason: "A grant saves requests."},
+		"LessThanHour": {reason: "A grant saves requests for an hour.", after: 59 * time.Minute},
+		"AnHour":       {reason: "After an hour, the permission may have been withdrawn.", after: time.Hour, want: 1},
+		"Unauthorized": {reason: "The account of the caller was disabled.", caller: "ann", refused: 401, want: 1},
+		"Forbidden":    {reason: "If one permission was withdrawn, others may have been withdrawn, too.", caller: "ann", refused: 403, want: 1},
+		"NotFound":     {reason: "A missing repository says nothing about permissions.", caller: "ann", refused: 404},
+		"OtherCaller":  {reason: "The failure of another caller does not affect a grant.", caller: "bob", refused: 401},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -50,10 +50,10 @@ func TestProofs(t *testing.T) {
 				t.Fatal(err)
 			}
 			now := time.Unix(0, 0)
-			c.proofs.now = func() time.Time { return now }
+			c.grants.now = func() time.Time { return now }
 			asked := 0
 			q := Request{
-				Scope: "server", Digest: digest, Limit: 100, Proof: Proof{Caller: "ann", Content: "repo " + digest},
+				Scope: "server", Digest: digest, Limit: 100, Grant: Grant{Caller: "ann", Content: "repo " + digest},
 				May: func(context.Context) (bool, error) { asked++; return true, nil },
 				Get: func(context.Context) ([]byte, error) { return data, nil },
 			}
@@ -68,7 +68,7 @@ func TestProofs(t *testing.T) {
 			now = now.Add(tc.after)
 			if tc.refused != 0 {
 				other := Request{
-					Scope: "server", Digest: oci.DigestOf(nil), Limit: 100, Proof: Proof{Caller: tc.caller, Content: "other"},
+					Scope: "server", Digest: oci.DigestOf(nil), Limit: 100, Grant: Grant{Caller: tc.caller, Content: "other"},
 					Get: func(context.Context) ([]byte, error) { return nil, refusal(tc.refused) },
 				}
 				if _, err := c.Content(t.Context(), other); oci.Status(err) != tc.refused {
@@ -82,19 +82,19 @@ func TestProofs(t *testing.T) {
 	}
 }
 
-// TestProofsBound checks that the oldest proofs are dropped completely.
-func TestProofsBound(t *testing.T) {
-	p := newProofs(3, time.Now)
+// TestGrantsBound checks that the oldest grants are dropped completely.
+func TestGrantsBound(t *testing.T) {
+	p := newGrants(3, time.Now)
 	for i := range 10 {
-		p.add(Proof{Caller: strconv.Itoa(i % 5), Content: strconv.Itoa(i)})
+		p.add(Grant{Caller: strconv.Itoa(i % 5), Content: strconv.Itoa(i)})
 	}
-	p.add(Proof{Caller: "4", Content: "9"})
-	if p.has(Proof{Caller: "1", Content: "6"}) || !p.has(Proof{Caller: "2", Content: "7"}) || p.order.Len() != 3 || len(p.byCaller) != 3 {
+	p.add(Grant{Caller: "4", Content: "9"})
+	if p.has(Grant{Caller: "1", Content: "6"}) || !p.has(Grant{Caller: "2", Content: "7"}) || p.order.Len() != 3 || len(p.byCaller) != 3 {
 		t.Errorf("want the last three of three callers, got %d of %d", p.order.Len(), len(p.byCaller))
 	}
 	p.drop("4")
 	p.drop("4")
-	if p.has(Proof{Caller: "4", Content: "9"}) || p.order.Len() != 2 || len(p.byCaller) != 2 {
+	if p.has(Grant{Caller: "4", Content: "9"}) || p.order.Len() != 2 || len(p.byCaller) != 2 {
 		t.Errorf("want the last two of two callers, got %d of %d", p.order.Len(), len(p.byCaller))
 	}
 }

@@ -13,7 +13,7 @@ import (
 // An Action is the kind of a Change.
 type Action string
 
-// Actions of a Forecast. The status and the output of commands show the text of ActionUpdate.
+// Actions of a Plan. The status and the output of commands show the text of ActionUpdate.
 const (
 	ActionCreate   Action = "Create"
 	ActionUpdate   Action = "Change"
@@ -29,8 +29,8 @@ type Change struct {
 	Fields []string
 }
 
-// A Forecast describes what runs would do until nothing is left to do, according to a dry run.
-type Forecast struct {
+// A Plan describes what runs would do until nothing is left to do, according to a dry run.
+type Plan struct {
 	// Changes contains the changes in the order in which they would be made.
 	Changes []Change
 	// Problems describes what cannot be planned or would be refused. Each problem is one line that begins with the name of the part.
@@ -43,10 +43,10 @@ type Forecast struct {
 	Content string
 }
 
-// Clone returns a deep copy of the forecast.
-func (f *Forecast) Clone() Forecast {
-	out := *f
-	out.Changes, out.Problems, out.Notes = slices.Clone(f.Changes), slices.Clone(f.Problems), slices.Clone(f.Notes)
+// Clone returns a deep copy of the plan.
+func (p *Plan) Clone() Plan {
+	out := *p
+	out.Changes, out.Problems, out.Notes = slices.Clone(p.Changes), slices.Clone(p.Problems), slices.Clone(p.Notes)
 	for i := range out.Changes {
 		out.Changes[i].Fields = slices.Clone(out.Changes[i].Fields)
 	}
@@ -54,25 +54,25 @@ func (f *Forecast) Clone() Forecast {
 }
 
 // Empty reports whether there are neither changes nor problems.
-func (f *Forecast) Empty() bool {
-	return len(f.Changes) == 0 && len(f.Problems) == 0
+func (p *Plan) Empty() bool {
+	return len(p.Changes) == 0 && len(p.Problems) == 0
 }
 
 // String returns a line for each change, problem and note.
-func (f *Forecast) String() string {
+func (p *Plan) String() string {
 	var b strings.Builder
-	for i := range f.Changes {
-		c := &f.Changes[i]
+	for i := range p.Changes {
+		c := &p.Changes[i]
 		fmt.Fprintf(&b, "%s %s", c.Action, c.Key)
 		if len(c.Fields) > 0 {
 			fmt.Fprintf(&b, ": %s", strings.Join(c.Fields, ", "))
 		}
 		b.WriteByte('\n')
 	}
-	for _, p := range f.Problems {
-		fmt.Fprintf(&b, "Problem: %s\n", p)
+	for _, problem := range p.Problems {
+		fmt.Fprintf(&b, "Problem: %s\n", problem)
 	}
-	for _, n := range f.Notes {
+	for _, n := range p.Notes {
 		fmt.Fprintf(&b, "Note: %s\n", n)
 	}
 	return b.String()

@@ -12,18 +12,18 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// Redescribe returns the content to push for an existing artifact of a component with another descriptor: the manifest,
+// ReplaceDescriptor returns the content to push for an existing artifact of a component with another descriptor: the manifest,
 // the config blob, and the layer with the descriptor. It preserves all other fields of the manifest and the config:
 // layers, their order and media types, and annotations. The error is an *ocm.InvalidError.
-func Redescribe(manifestData, configData []byte, d *ocm.Descriptor) (newManifest, newConfig, descriptor []byte, err error) {
-	newManifest, newConfig, descriptor, err = redescribe(manifestData, configData, d)
+func ReplaceDescriptor(manifestData, configData []byte, d *ocm.Descriptor) (newManifest, newConfig, descriptor []byte, err error) {
+	newManifest, newConfig, descriptor, err = replaceDescriptor(manifestData, configData, d)
 	if err != nil {
 		return nil, nil, nil, ocm.Invalid(errors.Wrapf(err, "cannot write component %s", d.ID()))
 	}
 	return newManifest, newConfig, descriptor, nil
 }
 
-func redescribe(manifestData, configData []byte, d *ocm.Descriptor) (newManifest, newConfig, descriptor []byte, err error) {
+func replaceDescriptor(manifestData, configData []byte, d *ocm.Descriptor) (newManifest, newConfig, descriptor []byte, err error) {
 	m, err := readManifest(manifestData)
 	if err != nil {
 		return nil, nil, nil, err

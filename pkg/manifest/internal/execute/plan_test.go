@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestForecast(t *testing.T) {
-	s := Forecast{
+func TestPlan(t *testing.T) {
+	s := Plan{
 		Changes:  []Change{{Key: configMap("a"), Action: ActionCreate}, {Key: configMap("b"), Action: ActionUpdate, Fields: []string{"data.x", "data.y"}}},
 		Problems: []string{"web: no chart"}, Notes: []string{"namespace apps would be created"},
 	}
@@ -17,7 +17,7 @@ func TestForecast(t *testing.T) {
 	if diff := cmp.Diff(want, s.String()); diff != "" {
 		t.Errorf("String(): -want, +got:\n%s", diff)
 	}
-	if s.Empty() || !(&Forecast{Notes: s.Notes}).Empty() {
+	if s.Empty() || !(&Plan{Notes: s.Notes}).Empty() {
 		t.Error("a plan is empty if it has neither changes nor problems")
 	}
 }

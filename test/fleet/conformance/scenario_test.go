@@ -28,7 +28,7 @@ const (
 	protoList    = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 )
 
-// A call is a request. In the path and the body, $NS is the namespace of the play, and $name.uid, $name.rv, $name.name and
+// A call is a request. In the path and the body, $NS is the namespace of the scenario, and $name.uid, $name.rv, $name.name and
 // $name.continue are fields of the metadata of the response of an earlier call.
 type call struct {
 	method, path, body string
@@ -68,23 +68,23 @@ func (c call) awaiting(text string) call     { c.until = text; return c }
 func (c call) without(fields ...string) call { c.ignore = fields; return c }
 func (c call) vaguely() call                 { c.fuzzy = true; return c }
 
-// A play is a series of calls in a namespace of its own.
-type play struct {
+// A scenario is a series of calls in a namespace of its own.
+type scenario struct {
 	reason string
 	calls  []call
 }
 
-// run runs the plays on both servers and compares the responses.
-func run(t *testing.T, plays map[string]play) {
+// run runs the scenarios on both servers and compares the responses.
+func run(t *testing.T, scenarios map[string]scenario) {
 	t.Helper()
-	for name, p := range plays {
+	for name, s := range scenarios {
 		t.Run(name, func(t *testing.T) {
 			ns := "p-" + strings.ToLower(strings.ReplaceAll(t.Name(), "/", "-"))
-			calls := append([]call{post("/api/v1/namespaces", `{"metadata": {"name": "$NS"}}`)}, p.calls...)
+			calls := append([]call{post("/api/v1/namespaces", `{"metadata": {"name": "$NS"}}`)}, s.calls...)
 			want, got := perform(t, actual, ns, calls), perform(t, simulated, ns, calls)
 			for i, c := range calls {
 				if diff := cmp.Diff(want[i], got[i]); diff != "" {
-					t.Errorf("%s\ncall %d: %s %s: -real, +simulated:\n%s", p.reason, i, c.method, c.path, diff)
+					t.Errorf("%s\ncall %d: %s %s: -real, +simulated:\n%s", s.reason, i, c.method, c.path, diff)
 				}
 			}
 		})

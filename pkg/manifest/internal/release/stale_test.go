@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-func TestIsStray(t *testing.T) {
+func TestIsStale(t *testing.T) {
 	type args struct {
 		namespace, revision, status string
 		part                        inventory.Part
@@ -23,10 +23,10 @@ func TestIsStray(t *testing.T) {
 		args   args
 		want   bool
 	}{
-		"Current":   {reason: "The revision of the inventory is deployed.", args: args{"apps", "3", record.StatusDeployed, web}},
-		"Installed": {reason: "Another one is being installed.", args: args{"apps", "4", record.StatusPendingUpgrade, inventory.Part{Namespace: "apps", Revision: 3, Run: &inventory.Run{Revision: 4}}}},
+		"Current":   {reason: "The record of the deployed revision agrees with the inventory.", args: args{"apps", "3", record.StatusDeployed, web}},
+		"Installed": {reason: "The record of the revision that is being installed agrees with the inventory.", args: args{"apps", "4", record.StatusPendingUpgrade, inventory.Part{Namespace: "apps", Revision: 3, Run: &inventory.Run{Revision: 4}}}},
 		"History":   {reason: "A superseded revision is part of the history.", args: args{"apps", "2", record.StatusSuperseded, web}},
-		"Failed":    {reason: "So is one that failed.", args: args{"apps", "2", record.StatusFailed, web}},
+		"Failed":    {reason: "A failed revision is part of the history.", args: args{"apps", "2", record.StatusFailed, web}},
 		"Deployed":  {reason: "Only one revision can be deployed.", args: args{"apps", "1", record.StatusDeployed, web}, want: true},
 		"Pending":   {reason: "Nothing installs this revision.", args: args{"apps", "4", record.StatusPendingUpgrade, web}, want: true},
 		"Elsewhere": {reason: "The inventory has no such release.", args: args{"other", "3", record.StatusSuperseded, web}, want: true},
@@ -39,7 +39,7 @@ func TestIsStray(t *testing.T) {
 				Labels:    map[string]string{"name": "web", LabelRevision: tc.args.revision, LabelStatus: tc.args.status},
 			}}
 			inv := &inventory.Inventory{Parts: map[object.PartID]inventory.Part{"web": tc.args.part}}
-			if got := IsStray(m, inv); got != tc.want {
+			if got := IsStale(m, inv); got != tc.want {
 				t.Errorf("\n%s\nIsStray(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})

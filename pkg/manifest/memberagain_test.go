@@ -11,9 +11,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// TestSettledAgain checks that a removal that failed doesn't remember that it released an object if the object became a member again: the
+// TestMemberAgain checks that a removal that failed doesn't remember that it released an object if the object became a member again: the
 // next removal, or a step that no longer contains the object, releases it again, even if the watch doesn't show it.
-func TestSettledAgain(t *testing.T) {
+func TestMemberAgain(t *testing.T) {
 	kept := key("ConfigMap", "apps", "kept")
 	const text = "{apiVersion: v1, kind: ConfigMap, metadata: {name: kept, namespace: apps, annotations: {helm.sh/resource-policy: keep}}}\n"
 	with, without := bundleOf(plainOf("raw", text, configMap("one"))), bundleOf(plainOf("raw", configMap("one")))

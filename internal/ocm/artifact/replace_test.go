@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 )
 
-// TestRedescribe checks that signing a component later has the same result as signing it when it is created, in all forms.
-func TestRedescribe(t *testing.T) {
+// TestReplaceDescriptor checks that signing a component later has the same result as signing it when it is created, in all forms.
+func TestReplaceDescriptor(t *testing.T) {
 	d := trial(t)
 	layers := []Layer{{MediaType: "application/gzip", Digest: "sha256:" + trialBlob, Size: 5}, {Digest: digestOfBlob([]byte("x")), Size: 1}}
 	after := signed(t, d)
@@ -30,20 +30,20 @@ func TestRedescribe(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			gotManifest, gotConfig, gotLayer, err := Redescribe(m, c, after)
+			gotManifest, gotConfig, gotLayer, err := ReplaceDescriptor(m, c, after)
 			if err != nil {
-				t.Fatalf("Redescribe(...): %v", err)
+				t.Fatalf("ReplaceDescriptor(...): %v", err)
 			}
 			want := []string{string(wantManifest), string(wantConfig), string(wantLayer)}
 			if diff := cmp.Diff(want, []string{string(gotManifest), string(gotConfig), string(gotLayer)}); diff != "" {
-				t.Errorf("Redescribe(...): -want, +got:\n%s", diff)
+				t.Errorf("ReplaceDescriptor(...): -want, +got:\n%s", diff)
 			}
 		})
 	}
 }
 
-// TestRedescribeKeeps checks that data from other tools is not lost.
-func TestRedescribeKeeps(t *testing.T) {
+// TestReplaceDescriptorKeeps checks that data from other tools is not lost.
+func TestReplaceDescriptorKeeps(t *testing.T) {
 	d := trial(t)
 	layer, err := packDescriptor(d.JSON())
 	if err != nil {
@@ -55,7 +55,7 @@ func TestRedescribeKeeps(t *testing.T) {
 		`{"mediaType":"` + legacyDescriptor + `","digest":"` + digest + `","size":3,"annotations":{"f":"g"},"data":"AA=="}],` +
 		`"config":{"mediaType":"` + legacyConfig + `","digest":"` + digestOfBlob(config) + `","size":4},"schemaVersion":2,"subject":{"h":5}}`)
 	after := signed(t, d)
-	m, c, l, err := Redescribe(manifest, config, after)
+	m, c, l, err := ReplaceDescriptor(manifest, config, after)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,11 +64,11 @@ func TestRedescribeKeeps(t *testing.T) {
 		`"annotations":{"f":"g"}}]`, `"subject":{"h":5}}`, digestOfBlob(c), digestOfBlob(l),
 	} {
 		if !bytes.Contains(m, []byte(want)) {
-			t.Errorf("Redescribe(...): %s is missing in %s", want, m)
+			t.Errorf("ReplaceDescriptor(...): %s is missing in %s", want, m)
 		}
 	}
 	if bytes.Contains(m, []byte(`"data"`)) || bytes.Contains(m, []byte(digest)) || !bytes.Contains(c, []byte(`"other":[1,2]`)) || !bytes.Contains(c, []byte(`"x":1`)) {
-		t.Errorf("Redescribe(...): got manifest %s and config %s", m, c)
+		t.Errorf("ReplaceDescriptor(...): got manifest %s and config %s", m, c)
 	}
 	r := newRegistry()
 	r.blobs["x "+digestOfBlob(c)], r.blobs["x "+digestOfBlob(l)] = c, l
@@ -78,7 +78,7 @@ func TestRedescribeKeeps(t *testing.T) {
 	}
 }
 
-func TestRedescribeRefuses(t *testing.T) {
+func TestReplaceDescriptorRefuses(t *testing.T) {
 	d := trial(t)
 	m, c, _, err := Encode(d, []Layer{{Digest: "sha256:" + trialBlob}})
 	if err != nil {
@@ -89,16 +89,16 @@ func TestRedescribeRefuses(t *testing.T) {
 		manifest, config []byte
 		want             string
 	}{
-		"Manifest": {"It is not a component.", []byte("{}"), c, "not a component"},
-		"Config":   {"It is not a config.", m, []byte("[]"), "config is not valid JSON"},
+		"Manifest": {"The manifest is not that of a component.", []byte("{}"), c, "not a component"},
+		"Config":   {"The config is not a JSON object.", m, []byte("[]"), "config is not valid JSON"},
 		"Layer":    {"The config names another layer.", m, []byte(`{"componentDescriptorLayer":{"digest":"sha256:1"}}`), "refers to layer"},
-		"Twice":    {"Two readers could see two things.", append([]byte(`{"config":{},`), m[1:]...), c, "not a JSON object"},
+		"Twice":    {"A duplicate field is refused, because two readers could interpret it differently.", append([]byte(`{"config":{},`), m[1:]...), c, "not a JSON object"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, _, _, err := Redescribe(tc.manifest, tc.config, d)
+			_, _, _, err := ReplaceDescriptor(tc.manifest, tc.config, d)
 			if err == nil || !strings.Contains(err.Error(), tc.want) || !isOneLine(err) {
-				t.Errorf("\n%s\nRedescribe(...): want %q, got %v", tc.reason, tc.want, err)
+				t.Errorf("\n%s\nReplaceDescriptor(...): want %q, got %v", tc.reason, tc.want, err)
 			}
 		})
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
 )
 
-// placed returns the condition of a config whose cluster has the UID: WrongCluster if a Manifest that uses the config is installed in
+// checkCluster returns the condition of a config whose cluster has the UID: WrongCluster if a Manifest that uses the config is installed in
 // another cluster, and otherwise the given one. The Manifests record the UID of their cluster, regardless of the config.
-func (r *reachable) placed(ctx context.Context, o client.Object, uid string, c xpv2.Condition) (xpv2.Condition, error) {
+func (r *reachable) checkCluster(ctx context.Context, o client.Object, uid string, c xpv2.Condition) (xpv2.Condition, error) {
 	if uid == "" {
 		return c, nil
 	}
@@ -29,7 +29,7 @@ func (r *reachable) placed(ctx context.Context, o client.Object, uid string, c x
 	name, is := "", ""
 	for i := range l.Items {
 		m := &l.Items[i]
-		if key := client.ObjectKeyFromObject(m).String(); isElsewhere(m, uid) && (name == "" || key < name) {
+		if key := client.ObjectKeyFromObject(m).String(); isInOtherCluster(m, uid) && (name == "" || key < name) {
 			name, is = key, m.Status.AtProvider.ClusterUID
 		}
 	}
@@ -43,8 +43,8 @@ func (r *reachable) placed(ctx context.Context, o client.Object, uid string, c x
 	return c, nil
 }
 
-// isElsewhere reports whether a Manifest is installed in a different cluster than the one with a UID, and must not move there.
-func isElsewhere(m *v1alpha1.Manifest, uid string) bool {
+// isInOtherCluster reports whether a Manifest is installed in a different cluster than the one with a UID, and must not move there.
+func isInOtherCluster(m *v1alpha1.Manifest, uid string) bool {
 	is := m.Status.AtProvider.ClusterUID
 	return is != "" && is != uid && m.Annotations[v1alpha1.AnnotationClusterChanged] != uid
 }
