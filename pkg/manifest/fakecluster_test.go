@@ -57,7 +57,7 @@ type fakeCluster struct {
 	behind map[cluster.ObjectRef]*cluster.ObjectState
 	// watch is what is watched; nil for a watch that is up to date. weather is what is between the engine and the server, or nil.
 	watch   *fakeWatch
-	weather *fakeWeather
+	weather *fakeNetwork
 	// uid is the UID that the server returned over the current connection. It is empty if it must be requested.
 	uid string
 }

@@ -85,7 +85,7 @@ func connectionOps() []modelOp {
 		})
 	}
 	weather := func(m *model, a, b int) error {
-		m.world.weather = &fakeWeather{random: rand.New(rand.NewPCG(uint64(a), uint64(b))), chance: 1 + a%7, left: 1 + b%9}
+		m.world.weather = &fakeNetwork{random: rand.New(rand.NewPCG(uint64(a), uint64(b))), chance: 1 + a%7, left: 1 + b%9}
 		m.b.c.weather = m.world.weather
 		return nil
 	}

@@ -34,7 +34,7 @@ type modelWorld struct {
 	// version and apis are what the cluster offers, weather is what is between it and the engine, and lags are the delays of the watch.
 	version string
 	apis    []string
-	weather *fakeWeather
+	weather *fakeNetwork
 	lags    map[string]int
 	// backup is what the storage of the cluster can be restored to. restores counts the restores.
 	backup   *modelBackup

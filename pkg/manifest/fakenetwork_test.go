@@ -15,16 +15,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A fakeWeather is what is between the engine and a cluster: a proxy that answers instead of the cluster, or connections that end
+// A fakeNetwork is what is between the engine and a cluster: a proxy that answers instead of the cluster, or connections that end
 // before or after the cluster got a request.
-type fakeWeather struct {
+type fakeNetwork struct {
 	random *rand.Rand
 	// chance is the mean number of requests between two faults, and left the number of faults to come.
 	chance, left int
 }
 
 // pass sends a request to the cluster, or fails to.
-func (f *fakeWeather) pass(r *http.Request, serve func() *http.Response) (*http.Response, error) {
+func (f *fakeNetwork) pass(r *http.Request, serve func() *http.Response) (*http.Response, error) {
 	if f.left == 0 || f.random.IntN(f.chance) > 0 {
 		return serve(), nil
 	}
