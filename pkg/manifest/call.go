@@ -266,10 +266,11 @@ func (w *call) owner() *ssa.Client {
 // checkCluster returns an error if the connection leads to a different cluster than at the beginning of the call. It sends a request only
 // if the connection has a reason to ask again. Usually, it does nothing: in a different cluster, saving the inventory fails, and the call
 // undoes its writes. Without an inventory, or if the bundle adopts what exists, there is nothing that fails. The function that it returns
-// reports whether the connection has had no such reason since then. It can be nil.
+// reports whether the connection has had no such reason since then.
 func (w *call) checkCluster(ctx context.Context) (valid func() bool, err error) {
+	always := func() bool { return true }
 	if w.where.UID == "" || !w.b.Adopt && w.found {
-		return nil, nil
+		return always, nil
 	}
 	uid, err := w.c.UID(ctx)
 	if err != nil {
@@ -281,5 +282,5 @@ func (w *call) checkCluster(ctx context.Context) (valid func() bool, err error) 
 	if c, ok := w.c.(cluster.Identified); ok {
 		return c.KnowsUID, nil
 	}
-	return nil, nil
+	return always, nil
 }

@@ -39,7 +39,8 @@ type Client struct {
 func New(p *oci.Pool, c *cache.Cache, limit int64) *Client {
 	return &Client{
 		pool: p, cache: c, limit: limit,
-		indexes: bytelru.New[string, *cachedIndex]("chart_indexes", bytelru.Scaled(maxIndexes)), charts: bytelru.New[string, *cachedChart]("repository_charts", bytelru.Scaled(maxCharts)),
+		indexes: bytelru.New[string, *cachedIndex]("chart_indexes", bytelru.Scaled(maxIndexes)),
+		charts:  bytelru.New[string, *cachedChart]("repository_charts", bytelru.Scaled(maxCharts)),
 	}
 }
 

@@ -123,12 +123,18 @@ func (c *conn) unavailable() error {
 func (c *conn) write(check func() error, f func(w *http2.Framer) error) error {
 	c.writing <- struct{}{}
 	defer func() { <-c.writing }()
-	if check != nil {
-		if err := check(); err != nil {
-			return err
-		}
+	if err := runCheck(check); err != nil {
+		return err
 	}
 	return c.writeLocked(check, f)
+}
+
+// runCheck runs a check, which can be nil.
+func runCheck(check func() error) error {
+	if check == nil {
+		return nil
+	}
+	return check()
 }
 
 // writeLocked is like write for a caller that has locked writing and has run the check. If the connection below TLS is known, the check runs

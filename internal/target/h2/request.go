@@ -3,7 +3,6 @@
 package h2
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -40,15 +39,8 @@ func (c *conn) RoundTrip(req *http.Request) (*http.Response, error) {
 		stop()
 	}
 	c.mu.Unlock()
-	switch {
-	case !hasBody(req):
-	case whole == nil:
-		// The response can begin before the request ends.
-		go s.send(req, req.Body, req.ContentLength)
-	case sent < len(whole):
-		go s.send(req, bytes.NewReader(whole[sent:]), int64(len(whole)-sent))
-	default:
-		_ = req.Body.Close() // It was read.
+	if hasBody(req) {
+		s.sendRest(req, whole, sent)
 	}
 	<-s.answered
 	c.mu.Lock()
@@ -109,35 +101,19 @@ func (c *conn) open(req *http.Request, fields []hpack.HeaderField, whole []byte)
 		return nil, 0, req.Context().Err()
 	}
 	check := sendcheck.Of(req.Context())
-	if check != nil {
-		if err := check(); err != nil {
-			return nil, 0, err
-		}
+	if err := runCheck(check); err != nil {
+		return nil, 0, err
 	}
-	c.mu.Lock()
-	if !c.isAvailable() {
-		defer c.mu.Unlock()
-		return nil, 0, c.unavailable()
+	s, n, frame, err := c.newStream(req, whole)
+	if err != nil {
+		return nil, 0, err
 	}
-	reused := c.next > firstID
-	s := &stream{
-		conn: c, id: c.next, changed: sync.Cond{L: &c.mu}, answered: make(chan struct{}), left: -1,
-		sendable: c.window, window: streamWindow,
-	}
-	n := s.take(len(whole))
-	s.sent = !hasBody(req) || whole != nil && n == len(whole)
-	c.next += 2
-	c.streams[s.id] = s
-	frame, last := int(c.mostFrame), s.sent
-	c.mu.Unlock()
 	if t := httptrace.ContextClientTrace(req.Context()); t != nil && t.GotConn != nil {
-		t.GotConn(httptrace.GotConnInfo{Conn: c.net, Reused: reused})
+		t.GotConn(httptrace.GotConnInfo{Conn: c.net, Reused: s.id > firstID})
 	}
-	err := c.writeLocked(check, func(w *http2.Framer) error {
-		if err := c.writeHeaders(w, s.id, fields, frame, last && n == 0); err != nil || n == 0 {
-			return err
-		}
-		return w.WriteData(s.id, last, whole[:n])
+	last := !hasBody(req) || whole != nil && n == len(whole)
+	err = c.writeLocked(check, func(w *http2.Framer) error {
+		return errors.Join(c.writeHeaders(w, s.id, fields, frame, last && n == 0), writeData(w, s.id, last, whole[:n]))
 	})
 	if refused := (*sendcheck.Error)(nil); errors.As(err, &refused) {
 		return nil, 0, refused
@@ -148,6 +124,32 @@ func (c *conn) open(req *http.Request, fields []hpack.HeaderField, whole []byte)
 		return nil, 0, closedBy(c.err)
 	}
 	return s, n, nil
+}
+
+// newStream returns a stream for a request, the number of bytes of its whole body that the windows permit, and the maximum size of a frame.
+func (c *conn) newStream(req *http.Request, whole []byte) (s *stream, n, frame int, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.isAvailable() {
+		return nil, 0, 0, c.unavailable()
+	}
+	s = &stream{
+		conn: c, id: c.next, changed: sync.Cond{L: &c.mu}, answered: make(chan struct{}), left: -1,
+		sendable: c.window, window: streamWindow,
+	}
+	n = s.take(len(whole))
+	s.sent = !hasBody(req) || whole != nil && n == len(whole)
+	c.next += 2
+	c.streams[s.id] = s
+	return s, n, int(c.mostFrame), nil
+}
+
+// writeData writes the beginning of the body of a request, unless it is empty.
+func writeData(w *http2.Framer, id uint32, last bool, data []byte) error {
+	if len(data) == 0 {
+		return nil
+	}
+	return w.WriteData(id, last, data)
 }
 
 // writeHeaders writes the headers of a request in frames of a maximum size. The caller has locked writing.

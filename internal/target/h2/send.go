@@ -3,6 +3,7 @@
 package h2
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net"
@@ -30,6 +31,19 @@ func (c *checkedConn) Write(b []byte) (int, error) {
 		}
 	}
 	return c.Conn.Write(b) //nolint:wrapcheck // It is the error of the connection.
+}
+
+// sendRest sends the rest of the body of a request, of which some bytes were sent if the whole body is known.
+func (s *stream) sendRest(req *http.Request, whole []byte, sent int) {
+	switch {
+	case whole == nil:
+		// The response can begin before the request ends.
+		go s.send(req, req.Body, req.ContentLength)
+	case sent < len(whole):
+		go s.send(req, bytes.NewReader(whole[sent:]), int64(len(whole)-sent))
+	default:
+		_ = req.Body.Close() // It was read.
+	}
 }
 
 // send sends the rest of a request, which has some bytes or a negative number if that is unknown, and closes its body. It stops when the

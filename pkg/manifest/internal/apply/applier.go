@@ -220,6 +220,13 @@ func updated(manager string, before *metav1.PartialObjectMetadata, fields *metav
 	}
 }
 
+// owns reports whether an object belongs to this bundle: because of its label, or without a label of any bundle, because of the UID in the
+// inventory, which can be empty.
+func (a *Applier) owns(m *metav1.PartialObjectMetadata, uid string) bool {
+	set := m.Labels[object.LabelPartOf]
+	return set == a.Target.ID || set == "" && uid != "" && string(m.UID) == uid
+}
+
 // Recreate deletes an object if it belongs to this bundle, and creates it again. An object without the label of any bundle belongs to this
 // one if it has the given UID, which can be empty. If the deletion takes longer, the outcome is Deleting, and a later call creates the
 // object. Recreate reports whether it deleted the object, even if it returns an error. Errors contain the name of the object.
@@ -228,7 +235,7 @@ func (a *Applier) Recreate(ctx context.Context, o *object.Desired, uid string) (
 	if err != nil {
 		return Outcome{}, false, err
 	}
-	if m != nil && m.Labels[object.LabelPartOf] != a.Target.ID && (m.Labels[object.LabelPartOf] != "" || uid == "" || string(m.UID) != uid) {
+	if m != nil && !a.owns(m, uid) {
 		return Outcome{}, false, errors.Errorf("%s: another client created the object while it was being recreated", o.Ref)
 	}
 	if m != nil && m.DeletionTimestamp == nil {

@@ -79,17 +79,17 @@ func (c *Composer) Compose(ctx context.Context, p *bundle.Part, rec inventory.Pa
 	if err != nil || out.Rendered == nil {
 		return out, err
 	}
-	pure, outdated := out.Rendered.Pure, rec.Capabilities != "" && rec.Capabilities != string(out.Capabilities)
-	switch {
-	case out.Purpose == Advance, out.Purpose == Decorate && (out.Recorded || !pure || !outdated):
-		return out, nil
-	case out.Purpose == Repair && pure && c.reproduces(out):
+	if out.Purpose == Repair && out.Rendered.Pure && c.reproduces(out) {
 		out.Record.Capabilities = string(out.Capabilities)
 		return out, nil
-	case outdated:
+	}
+	switch {
+	case out.Purpose == Advance:
+		return out, nil
+	case out.isOutdated(rec):
 		rec.Invalidate()
 		return c.compose(ctx, p, rec, false)
-	case pure:
+	case out.Purpose == Repair && out.Rendered.Pure:
 		return c.compose(ctx, p, rec, true)
 	}
 	return out, nil

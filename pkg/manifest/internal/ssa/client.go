@@ -40,7 +40,7 @@ type Client struct {
 	Guard func(ctx context.Context) error
 	// CheckCluster is called after Guard. If it returns an error, the request is not sent. The function that it returns reports whether
 	// the result is still valid. It is called immediately before the request is sent, like Guard, and CheckCluster is called again if it
-	// returns false. Both functions can be nil.
+	// returns false. CheckCluster can be nil.
 	CheckCluster func(ctx context.Context) (valid func() bool, err error)
 
 	cluster Cluster
@@ -106,12 +106,9 @@ func (c *Client) writeOnce(ctx context.Context, r *rest.Request) ([]byte, int, e
 		return nil, 0, err
 	}
 	if c.CheckCluster != nil {
-		still, err := c.CheckCluster(ctx)
-		if err != nil {
+		var err error
+		if valid, err = c.CheckCluster(ctx); err != nil {
 			return nil, 0, err
-		}
-		if still != nil {
-			valid = still
 		}
 	}
 	code := 0
