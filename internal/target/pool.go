@@ -102,8 +102,8 @@ func WithOnRequest(f transport.CountFunc) Option {
 	return func(p *Pool) { p.request = f }
 }
 
-// WithOnOutcome sets a function that is called when requests to a cluster begin to fail or to succeed, and when its
-// version changes. The function must not block.
+// WithOnOutcome sets a function that is called when requests to a cluster begin to fail or to succeed, when its version or its UID
+// changes, and when LastUID can be called again. The function must not block.
 func WithOnOutcome(f func(*Cluster)) Option {
 	return func(p *Pool) { p.outcome = f }
 }

@@ -35,8 +35,8 @@ type Delegate interface {
 type Identified interface {
 	Cluster
 
-	// KnowsUID reports whether UID would return without a request, as of now. It must be quick, and must not send requests.
-	KnowsUID() bool
+	// KnowsUID reports whether UID would return this UID without a request, as of now. It must be quick, and must not send requests.
+	KnowsUID(uid string) bool
 }
 
 // Access sends requests to a cluster.

@@ -280,7 +280,7 @@ func (w *call) checkCluster(ctx context.Context) (valid func() bool, err error) 
 		return nil, err
 	}
 	if c, ok := w.c.(cluster.Identified); ok {
-		return c.KnowsUID, nil
+		return func() bool { return c.KnowsUID(uid) }, nil
 	}
 	return always, nil
 }

@@ -102,9 +102,10 @@ func WithRenderer(r Renderer) Option {
 	return func(e *Engine) { e.renderer = r }
 }
 
-// WithGuard sets a function that is called before each request that changes a cluster, with the context of the call or one with the
-// same values. If it returns an error, the request is not sent. Use it to stop the writes of a process that is no longer the leader,
-// even if it was suspended in the middle of a call.
+// WithGuard sets a function that is called before each request that changes a cluster, and again while the request is sent, with the
+// context of the call or one with the same values. If it returns an error, the request is not sent. Use it to stop the writes of a process
+// that is no longer the leader, even if it was suspended in the middle of a call. The function must return immediately, for example with
+// what the process already knows about its lease: all requests of the connection wait for it. It must not send requests to the cluster.
 func WithGuard(f func(ctx context.Context) error) Option {
 	return func(e *Engine) { e.guard = f }
 }

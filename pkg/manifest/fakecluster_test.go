@@ -136,11 +136,11 @@ func (c *fakeCluster) UID(context.Context) (string, error) {
 	return c.uid, c.server.clusterErr
 }
 
-// KnowsUID reports whether no other network connection was opened.
-func (c *fakeCluster) KnowsUID() bool {
+// KnowsUID reports whether the cluster is the one with a UID, and no other network connection was opened.
+func (c *fakeCluster) KnowsUID(uid string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.uid != ""
+	return c.uid != "" && c.uid == uid
 }
 
 func (c *fakeCluster) ConfirmUID(ctx context.Context) (string, error) {

@@ -279,8 +279,16 @@ func TestOtherClusterBriefly(t *testing.T) {
 }
 
 // TestOtherClusterDuringCall checks that a call writes nothing to a different cluster that appears behind the address while it runs, even
-// if its bundle adopts what exists, and even if the cluster is replaced between the check of a write and its request.
+// if its bundle adopts what exists, and even if the cluster is replaced between the check of a write and its request, and another call then
+// requests the UID.
 func TestOtherClusterDuringCall(t *testing.T) {
+	for _, asked := range []bool{false, true} {
+		testOtherClusterDuringCall(t, asked)
+	}
+}
+
+func testOtherClusterDuringCall(t *testing.T, asked bool) {
+	t.Helper()
 	s := bundleOf(install("web", webTemplates...))
 	s.Adopt = true
 	for n := 1; ; n++ {
@@ -294,6 +302,9 @@ func TestOtherClusterDuringCall(t *testing.T) {
 			if calls++; calls == n {
 				b.c.server = there
 				b.c.reconnect()
+				if asked {
+					_, _ = b.c.UID(t.Context())
+				}
 			}
 			return nil
 		}))

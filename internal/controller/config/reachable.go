@@ -50,7 +50,7 @@ const (
 const maxEndpoint = 512
 
 // recheckAfter is the time after which the Manifests of a config that leads to a different cluster are read again, and after which the
-// connection is asked again if the request for the UID failed or if the connection was closed.
+// connection is asked again if it was closed, or if the last known cluster was a different one and the request for the UID failed.
 const recheckAfter = 10 * time.Second
 
 // version matches a valid version of a cluster, because a cluster can answer with any text.

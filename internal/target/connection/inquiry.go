@@ -34,9 +34,11 @@ type inquiry struct {
 	// active is true while the goroutine runs, and outdated if its result must not be used. mu protects them and all fields below.
 	active, outdated bool
 	closed           bool
-	// ended is the time of the last result, or zero if there is none that can be used. err is the error of that result.
-	ended time.Time
-	err   error
+	// ended is the time of the last result, or zero if there is none that can be used. err is the error of that result. unread is true until
+	// a caller got it: a caller that is queued when the result is known can need longer than restTime.
+	ended  time.Time
+	err    error
+	unread bool
 }
 
 func newInquiry(ask func(context.Context) error, done func()) *inquiry {
@@ -45,7 +47,7 @@ func newInquiry(ask func(context.Context) error, done func()) *inquiry {
 	return q
 }
 
-// result returns the error of the last result, and true, if it is recent. Otherwise, it starts the goroutine, unless it is running, and
+// result returns the error of the last result, and true, if it is recent or was not returned yet. Otherwise, it starts the goroutine, unless it is running, and
 // returns false.
 func (q *inquiry) result() (bool, error) {
 	q.mu.Lock()
@@ -55,7 +57,8 @@ func (q *inquiry) result() (bool, error) {
 		return true, transport.ErrClosed
 	case q.active:
 		return false, nil
-	case !q.ended.IsZero() && time.Since(q.ended) < restTime:
+	case !q.ended.IsZero() && (q.unread || time.Since(q.ended) < restTime):
+		q.unread = false
 		return true, q.err
 	}
 	q.active = true
@@ -67,7 +70,7 @@ func (q *inquiry) result() (bool, error) {
 func (q *inquiry) outdate() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.ended, q.outdated = time.Time{}, q.active
+	q.ended, q.unread, q.outdated = time.Time{}, false, q.active
 }
 
 func (q *inquiry) run() {
@@ -76,7 +79,7 @@ func (q *inquiry) run() {
 		panics.Log("the response of a cluster to a request for its UID", func() { err = q.ask(q.root) })
 		q.mu.Lock()
 		again = q.outdated && !q.closed
-		q.outdated, q.active, q.ended, q.err = false, again, time.Now(), err
+		q.outdated, q.active, q.ended, q.err, q.unread = false, again, time.Now(), err, !again
 		q.mu.Unlock()
 	}
 	q.done()
@@ -104,6 +107,7 @@ func (c *Cluster) LastUID() (string, bool, error) {
 		return last.uid, true, nil
 	}
 	known, err := c.inquiry.result()
+	last = c.uid.last.Load()
 	if !known || err != nil || last == nil {
 		return "", known, err
 	}

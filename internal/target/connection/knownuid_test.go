@@ -21,59 +21,83 @@ import (
 
 var _ cluster.Identified = &Cluster{}
 
-// TestKnowsUID checks that the UID is not known anymore when a request is sent on a connection that it opened itself.
+// TestKnowsUID checks that the UID is not known anymore if the network connection is closed before a request is sent, whether the request
+// opens another one or was about to use this one, and if another caller then got a different answer.
 func TestKnowsUID(t *testing.T) {
-	uid, posts := atomic.Value{}, atomic.Int64{}
-	uid.Store("a")
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost {
-			posts.Add(1)
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, fmt.Sprintf(`{"metadata":{"name":"kube-system","uid":%q}}`, uid.Load()))
-	}))
-	server.EnableHTTP2 = true
-	server.StartTLS()
-	defer server.Close()
-	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	c, err := New(&rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}, nothing{}, onLoopback())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if c.KnowsUID() {
-		t.Error("want the UID not to be known at first")
-	}
 	errUnknown := errors.New("the UID is not known")
-	// checked is called in the check of a request.
-	post := func(checked func()) error {
-		if _, err := c.UID(t.Context()); err != nil {
-			return err
-		}
-		ctx := sendcheck.With(t.Context(), func() error {
-			checked()
-			if !c.KnowsUID() {
-				return errUnknown
-			}
-			return nil
-		})
-		return c.REST().Post().AbsPath("/api/v1/namespaces/a/secrets").Body([]byte("{}")).Do(ctx).Error()
-	}
-	if err := post(func() {}); err != nil || posts.Load() != 1 {
-		t.Errorf("the same connection: want 1 request, got %d and %v", posts.Load(), err)
-	}
-	uid.Store("b")
-	err = post(func() {
-		server.CloseClientConnections()
-		for c.KnowsUID() {
-			// The client learns that the connection is closed.
-		}
-	})
-	if !errors.Is(err, errUnknown) || posts.Load() != 1 {
-		t.Errorf("a new connection: want no request and the error %v, got %d and %v", errUnknown, posts.Load(), err)
-	}
 	replaced := (*ReplacedError)(nil)
-	if err := post(func() {}); !errors.As(err, &replaced) || posts.Load() != 1 {
-		t.Errorf("another cluster: want no request and a ReplacedError, got %d and %v", posts.Load(), err)
+	cases := map[string]struct {
+		reason string
+		// uid is the UID after the first request; empty if it cannot be read.
+		uid string
+		// before and while are called before a request is sent, and while it is about to be sent.
+		before, while func(reconnect func(), c *Cluster)
+		want          error
+		posts         int64
+		// replaced is true if the next request for the UID shows a different cluster.
+		replaced bool
+	}{
+		"Same":   {reason: "On the same network connection, the UID is known.", uid: "a", posts: 1},
+		"Before": {reason: "A request that opens a network connection is refused.", uid: "b", before: func(reconnect func(), _ *Cluster) { reconnect() }, want: errUnknown, replaced: true},
+		"While":  {reason: "A request that is about to be sent is refused, too.", uid: "b", while: func(reconnect func(), _ *Cluster) { reconnect() }, want: errUnknown, replaced: true},
+		"Hidden": {
+			reason: "If another caller finds out that the UID cannot be read, it is not the known one.",
+			before: func(reconnect func(), c *Cluster) { reconnect(); _, _ = c.UID(t.Context()) }, want: errUnknown,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			uid, posts := atomic.Value{}, atomic.Int64{}
+			uid.Store("a")
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodPost {
+					posts.Add(1)
+				}
+				w.Header().Set("Content-Type", "application/json")
+				if uid.Load() == "" && r.Method == http.MethodGet {
+					w.WriteHeader(http.StatusForbidden)
+					_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`)
+					return
+				}
+				_, _ = fmt.Fprintf(w, `{"metadata":{"name":"kube-system","uid":%q}}`, uid.Load())
+			}))
+			server.EnableHTTP2 = true
+			server.StartTLS()
+			defer server.Close()
+			ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+			c, err := New(&rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}, nothing{}, onLoopback())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			reconnect := func() {
+				epoch := c.epoch()
+				server.CloseClientConnections()
+				await(t, "the client notices that the connection was closed", func() bool { return c.epoch() != epoch })
+			}
+			if known, err := c.UID(t.Context()); known != "a" || err != nil || !c.KnowsUID("a") || c.KnowsUID("b") {
+				t.Errorf("UID(...): got %q, %v, known: %t", known, err, c.KnowsUID("a"))
+			}
+			uid.Store(tc.uid)
+			if tc.before != nil {
+				tc.before(reconnect, c)
+			}
+			ctx := sendcheck.With(t.Context(), func() error {
+				if tc.while != nil {
+					tc.while(reconnect, c)
+				}
+				if !c.KnowsUID("a") {
+					return errUnknown
+				}
+				return nil
+			})
+			err = c.REST().Post().AbsPath("/api/v1/namespaces/a/secrets").Body([]byte("{}")).Do(ctx).Error()
+			if !errors.Is(err, tc.want) || posts.Load() != tc.posts {
+				t.Errorf("\n%s\nwant %d requests and the error %v, got %d and %v", tc.reason, tc.posts, tc.want, posts.Load(), err)
+			}
+			if _, err := c.UID(t.Context()); errors.As(err, &replaced) != tc.replaced {
+				t.Errorf("\n%s\nwant the cluster to be replaced: %t, got %v", tc.reason, tc.replaced, err)
+			}
+		})
 	}
 }

@@ -123,8 +123,11 @@ func (c *Cluster) learn(i *identification) error {
 	return nil
 }
 
-// KnowsUID reports whether UID would return without a request, as of now.
-func (c *Cluster) KnowsUID() bool { return c.uid.last.Load().isValid(c.epoch()) }
+// KnowsUID reports whether UID would return this UID without a request, as of now.
+func (c *Cluster) KnowsUID(uid string) bool {
+	i := c.uid.last.Load()
+	return i.isValid(c.epoch()) && i.uid == uid
+}
 
 // ConfirmUID is like UID, but always sends a request.
 func (c *Cluster) ConfirmUID(ctx context.Context) (string, error) {

@@ -157,7 +157,9 @@ func (c *conn) writeLocked(check func() error, f func(w *http2.Framer) error) er
 	c.out, c.block = bytes.Buffer{}, bytes.Buffer{}
 	c.writer = http2.NewFramer(&c.out, nil)
 	if refused := (*sendcheck.Error)(nil); errors.As(err, &refused) {
-		c.fail(errStopped) // Others must not believe that their requests were refused.
+		// TLS would send an alert, and the server would miss the record before it.
+		_ = c.raw.Close()
+		c.fail(ErrStopped) // Others must not believe that their requests were refused.
 	} else if err != nil {
 		c.fail(err)
 	}

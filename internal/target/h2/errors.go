@@ -9,15 +9,17 @@ import (
 
 // These are the errors of requests. The texts of the first two are those of net/http, which callers compare.
 var (
-	errLost    = errors.New("http2: client connection lost")
-	errGoAway  = errors.New("http2: server sent GOAWAY and closed the connection")
-	errClosed  = errors.New("the body of the response is closed")
-	errIdle    = errors.New("the connection is idle")
-	errStopped = errors.New("the connection was closed to stop a request")
-	errLength  = errors.New("the length of the body of the request is not the announced one")
+	errLost   = errors.New("http2: client connection lost")
+	errGoAway = errors.New("http2: server sent GOAWAY and closed the connection")
+	errClosed = errors.New("the body of the response is closed")
+	errIdle   = errors.New("the connection is idle")
+	errLength = errors.New("the length of the body of the request is not the announced one")
 	// errUnused means that the server did not process the request.
 	errUnused error = unusedError{}
 )
+
+// ErrStopped is the error of other requests on a connection that was closed to stop a request. It says nothing about the server.
+var ErrStopped = errors.New("the connection was closed to stop another request")
 
 // errBody is the beginning of the error of a request whose body cannot be read.
 const errBody = "cannot read the body of the request"

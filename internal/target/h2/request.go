@@ -115,7 +115,7 @@ func (c *conn) open(req *http.Request, fields []hpack.HeaderField, whole []byte)
 	err = c.writeLocked(check, func(w *http2.Framer) error {
 		return errors.Join(c.writeHeaders(w, s.id, fields, frame, last && n == 0), writeData(w, s.id, last, whole[:n]))
 	})
-	if refused := (*sendcheck.Error)(nil); errors.As(err, &refused) {
+	if refused := (*sendcheck.Error)(nil); check != nil && errors.As(err, &refused) {
 		return nil, 0, refused
 	}
 	if err != nil {

@@ -46,7 +46,7 @@ func (s *stream) sendRest(req *http.Request, whole []byte, sent int) {
 	}
 }
 
-// send sends the rest of a request, which has some bytes or a negative number if that is unknown, and closes its body. It stops when the
+// send sends the rest of a request, which has some bytes, or 0 or a negative number if that is unknown, and closes its body. It stops when the
 // stream ends, which may be before the request is complete.
 func (s *stream) send(req *http.Request, rest io.Reader, left int64) {
 	defer req.Body.Close()
@@ -111,7 +111,7 @@ func (s *stream) abandon() {
 // sendChunk sends a part of the body of a request, as the windows permit. It returns false if the stream has ended, which it does if the
 // check in the context of the request fails.
 func (s *stream) sendChunk(ctx context.Context, chunk []byte, last bool) bool {
-	check := sendcheck.Of(ctx)
+	check := s.checkOf(ctx)
 	for {
 		n, ended := 0, !s.waitForWindow(len(chunk))
 		if ended {
@@ -133,6 +133,24 @@ func (s *stream) sendChunk(ctx context.Context, chunk []byte, last bool) bool {
 		if chunk = chunk[n:]; len(chunk) == 0 {
 			return true
 		}
+	}
+}
+
+// checkOf returns the check of the context of a request, which ends the stream if it fails, or nil. Its caller must not hold the mutex.
+func (s *stream) checkOf(ctx context.Context) func() error {
+	check := sendcheck.Of(ctx)
+	if check == nil {
+		return nil
+	}
+	return func() error {
+		err := check()
+		if err != nil {
+			// If the check fails after the encryption, the connection is closed with another error.
+			s.conn.mu.Lock()
+			defer s.conn.mu.Unlock()
+			s.end(err)
+		}
+		return err
 	}
 }
 

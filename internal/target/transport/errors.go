@@ -44,6 +44,8 @@ type UnreachableError struct {
 	Slow bool
 	// TooLarge is true if the response exceeds Limits.AnswerBytes.
 	TooLarge bool
+	// Stopped is true if the connection was closed to stop another request, which says nothing about the server.
+	Stopped bool
 }
 
 // IsTooLarge reports whether a response exceeded Limits.AnswerBytes. For a list, try again with smaller pages.

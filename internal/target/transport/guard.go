@@ -15,6 +15,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/sendcheck"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/h2"
 )
 
 // Limits are the limits of one request. Zero values select the defaults.
@@ -129,6 +130,7 @@ func (g *guard) plain(req *http.Request, err error, start time.Time) error {
 		err = l
 	}
 	u.Reason, u.Down = reason(err)
+	u.Stopped = errors.Is(err, h2.ErrStopped)
 	u.Slow = errors.Is(err, context.DeadlineExceeded)
 	// A short deadline of the caller proves nothing about the server.
 	if req.Context().Err() != nil && time.Since(start) < 2*time.Second {

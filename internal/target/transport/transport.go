@@ -175,7 +175,7 @@ func (t *Transport) failed(err error, probe bool) error {
 	} else {
 		t.breaker.done()
 	}
-	if !t.closed.Load() {
+	if !t.closed.Load() && !u.Stopped {
 		// A request that takes too long, for example because of a slow webhook, does not mean that the server is down.
 		t.outcome.failed(u, probe, u.Down && (!t.monitored || !u.Slow))
 	}

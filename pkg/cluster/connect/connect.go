@@ -82,8 +82,8 @@ func New(rc *rest.Config, o ...Option) (*Connection, error) {
 	return &Connection{Cluster: c, connection: c}, nil
 }
 
-// KnowsUID reports whether UID would return without a request, as of now.
-func (c *Connection) KnowsUID() bool { return c.connection.KnowsUID() }
+// KnowsUID reports whether UID would return this UID without a request, as of now.
+func (c *Connection) KnowsUID(uid string) bool { return c.connection.KnowsUID(uid) }
 
 // Close closes the connection: watches end, and later requests fail.
 func (c *Connection) Close() { c.connection.Close() }

@@ -55,10 +55,10 @@ func New(c cluster.Cluster, o Options) (cluster.Cluster, error) {
 // Unwrap returns the cluster without restrictions.
 func (c *restricted) Unwrap() cluster.Cluster { return c.Cluster }
 
-// KnowsUID reports whether the UID of the cluster is known. If the cluster cannot tell, it is.
-func (c *restricted) KnowsUID() bool {
+// KnowsUID reports whether the UID of the cluster is known to be this one. If the cluster cannot tell, it is.
+func (c *restricted) KnowsUID(uid string) bool {
 	known, ok := c.Cluster.(cluster.Identified)
-	return !ok || known.KnowsUID()
+	return !ok || known.KnowsUID(uid)
 }
 
 // LastVersion returns the last known version of the cluster, or an empty string.

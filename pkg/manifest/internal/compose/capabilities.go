@@ -32,12 +32,6 @@ func capabilitiesOf(chart *render.Chart, o *render.Options, pure bool) Capabilit
 	return Capabilities(strings.Join(out, " "))
 }
 
-// isOutdated reports whether a chart now uses other capabilities than the stored ones, and its objects are not those of a release record.
-func (c *Component) isOutdated(rec inventory.Part) bool {
-	changed := rec.Capabilities != "" && rec.Capabilities != string(c.Capabilities)
-	return changed && (c.Purpose == Repair || c.Rendered.Pure && !c.Recorded)
-}
-
 // MinorOf returns the minor version of a version, such as v1.36 of v1.36.3. It is empty if the version cannot be parsed.
 func MinorOf(version string) string {
 	v, err := k8sversion.ParseGeneric(version)

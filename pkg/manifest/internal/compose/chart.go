@@ -94,6 +94,7 @@ func (c *Composer) objectsOf(ctx context.Context, out *Component, r *render.Rend
 		out.Continued, r.Hooks = true, info.Hooks()
 		return release.Objects(info.Manifest, home, out.Record.Run.Revision)
 	}
+	out.Recorded = false
 	return r.Objects, nil
 }
 

@@ -112,3 +112,9 @@ func (c *Component) Needs(crd *inventory.Entry) bool {
 	}
 	return slices.ContainsFunc(c.Objects, func(o object.Desired) bool { return o.CRD == crd.Name })
 }
+
+// isOutdated reports whether a chart now uses other capabilities than the stored ones, and its objects are not those of a release record.
+func (c *Component) isOutdated(rec inventory.Part) bool {
+	changed := rec.Capabilities != "" && rec.Capabilities != string(c.Capabilities)
+	return changed && (c.Purpose == Repair || c.Rendered.Pure && !c.Recorded)
+}

@@ -84,7 +84,7 @@ func path(gv schema.GroupVersion, m cluster.Mapping, namespace, name string) str
 const mostChecks = 3
 
 // errUnchecked is the error of a request if the result of CheckCluster is never valid when the request is sent.
-var errUnchecked = errors.New("the network connection was interrupted, so a different cluster might respond")
+var errUnchecked = errors.New("the network connection to the API server was interrupted again and again, and a different cluster might respond")
 
 // write sends a request that changes the cluster, unless Guard or CheckCluster refuses it, and returns the body of the response and its status
 // code.
