@@ -298,12 +298,12 @@ func testOtherClusterDuringCall(t *testing.T, asked bool) {
 		there.cluster, there.rv = "b", 1_000_000
 		calls := 0
 		// With one request at a time, no other one is under way when the cluster is replaced. The guard is called twice for each write.
-		b.Engine = New(WithConcurrency(1), WithGuard(func(context.Context) error {
+		b.Engine = New(WithConcurrency(1), WithGuard(func(ctx context.Context) error {
 			if calls++; calls == n {
 				b.c.server = there
 				b.c.reconnect()
 				if asked {
-					_, _ = b.c.UID(t.Context())
+					_, _ = b.c.UID(ctx)
 				}
 			}
 			return nil

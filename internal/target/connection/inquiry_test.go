@@ -48,7 +48,7 @@ func TestInquiry(t *testing.T) {
 		},
 		"Rests": {
 			asking,
-			{reason: "No request is sent without a call, and a result that nobody got yet is returned.", do: func(_ *inquiry, may chan<- error) { may <- nil; time.Sleep(time.Hour) }, want: want{known: true, asked: 1, done: 1}},
+			{reason: "No request is sent without a call, and a result that no caller got yet is returned.", do: func(_ *inquiry, may chan<- error) { may <- nil; time.Sleep(time.Hour) }, want: want{known: true, asked: 1, done: 1}},
 			{reason: "A result is only returned once after a short time.", want: want{asked: 2, done: 1}},
 		},
 		"Fails": {

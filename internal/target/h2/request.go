@@ -115,15 +115,20 @@ func (c *conn) open(req *http.Request, fields []hpack.HeaderField, whole []byte)
 	err = c.writeLocked(check, func(w *http2.Framer) error {
 		return errors.Join(c.writeHeaders(w, s.id, fields, frame, last && n == 0), writeData(w, s.id, last, whole[:n]))
 	})
-	if refused := (*sendcheck.Error)(nil); check != nil && errors.As(err, &refused) {
-		return nil, 0, refused
-	}
 	if err != nil {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return nil, 0, closedBy(c.err)
+		return nil, 0, c.unsent(check, err)
 	}
 	return s, n, nil
+}
+
+// unsent returns the error of a request whose check, which can be nil, or whose write failed.
+func (c *conn) unsent(check func() error, err error) error {
+	if refused := (*sendcheck.Error)(nil); check != nil && errors.As(err, &refused) {
+		return refused
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return closedBy(c.err)
 }
 
 // newStream returns a stream for a request, the number of bytes of its whole body that the windows permit, and the maximum size of a frame.
