@@ -22,7 +22,10 @@ func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(SchemeGroupVersion,
 		&Kyma{}, &KymaList{},
 		&Manifest{}, &ManifestList{},
+		&KymaSet{}, &KymaSetList{},
 		&ModuleTemplate{}, &ModuleTemplateList{},
+		&ModuleReleaseMeta{}, &ModuleReleaseMetaList{},
+		&RolloutPolicy{}, &RolloutPolicyList{},
 		&ProviderConfig{}, &ProviderConfigList{},
 		&ClusterProviderConfig{}, &ClusterProviderConfigList{},
 		&ProviderConfigUsage{}, &ProviderConfigUsageList{},
@@ -44,6 +47,18 @@ var (
 	ModuleTemplateKind             = "ModuleTemplate"
 	ModuleTemplateGroupKind        = schema.GroupKind{Group: Group, Kind: ModuleTemplateKind}.String()
 	ModuleTemplateGroupVersionKind = SchemeGroupVersion.WithKind(ModuleTemplateKind)
+
+	ModuleReleaseMetaKind             = "ModuleReleaseMeta"
+	ModuleReleaseMetaGroupKind        = schema.GroupKind{Group: Group, Kind: ModuleReleaseMetaKind}.String()
+	ModuleReleaseMetaGroupVersionKind = SchemeGroupVersion.WithKind(ModuleReleaseMetaKind)
+
+	RolloutPolicyKind             = "RolloutPolicy"
+	RolloutPolicyGroupKind        = schema.GroupKind{Group: Group, Kind: RolloutPolicyKind}.String()
+	RolloutPolicyGroupVersionKind = SchemeGroupVersion.WithKind(RolloutPolicyKind)
+
+	KymaSetKind             = "KymaSet"
+	KymaSetGroupKind        = schema.GroupKind{Group: Group, Kind: KymaSetKind}.String()
+	KymaSetGroupVersionKind = SchemeGroupVersion.WithKind(KymaSetKind)
 
 	ProviderConfigKind             = "ProviderConfig"
 	ProviderConfigGroupKind        = schema.GroupKind{Group: Group, Kind: ProviderConfigKind}.String()

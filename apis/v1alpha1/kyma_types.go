@@ -10,6 +10,7 @@ import (
 )
 
 // A Module is a module that a Kyma enables.
+// +kubebuilder:validation:XValidation:rule="!has(self.channel) || !has(self.version)",message="channel and version are mutually exclusive; remove one of them"
 type Module struct {
 	// name of the module, as in status.moduleName of its ModuleTemplates.
 	// +required
@@ -24,6 +25,18 @@ type Module struct {
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9-]*[a-z0-9]$`
 	Channel string `json:"channel,omitempty"`
+
+	// version pins the module to a version, regardless of channels and rollouts. A ModuleTemplate must provide the version.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	Version string `json:"version,omitempty"`
+
+	// managed specifies whether the provider manages the module. With false, the objects of the module stay in the cluster and
+	// keep running, but the provider removes its labels from them and no longer changes them. With true, it manages them again.
+	// Defaults to true.
+	// +optional
+	Managed *bool `json:"managed,omitempty"`
 
 	// customResourcePolicy specifies who manages the default custom resource of the module. With CreateAndDelete, the provider
 	// creates and deletes it with the module. With Ignore, the provider does not manage it.
@@ -104,6 +117,26 @@ type ModuleInstall struct {
 	Values *runtime.RawExtension `json:"values,omitempty"`
 }
 
+// A MaintenanceWindow is a recurring period of time.
+type MaintenanceWindow struct {
+	// schedule is the start of the window as a cron expression with five fields: minute, hour, day of the month, month, and day
+	// of the week, such as "0 2 * * 6".
+	// +required
+	// +kubebuilder:validation:MinLength=9
+	// +kubebuilder:validation:MaxLength=100
+	Schedule string `json:"schedule"`
+
+	// timeZone of the schedule, as in the IANA time zone database, such as Europe/Berlin. Defaults to UTC.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	TimeZone string `json:"timeZone,omitempty"`
+
+	// duration of the window, such as 2h. At least one minute, and at most a week.
+	// +required
+	// +kubebuilder:validation:XValidation:rule="self >= duration('1m') && self <= duration('168h')",message="duration must be between 1m and 168h"
+	Duration metav1.Duration `json:"duration"`
+}
+
 // KymaParameters specify the modules of a cluster.
 type KymaParameters struct {
 	// channel is the release channel of all modules that do not specify one.
@@ -126,7 +159,32 @@ type KymaParameters struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	Modules []Module `json:"modules,omitempty"`
+
+	// maintenanceWindows lists the periods in which installed modules may be upgraded. First installs, repairs and changes to the
+	// Kyma itself do not wait for a window. The annotation kyma.m.crossplane.io/upgrade-now with a reason as its value allows
+	// upgrades at any time. By default, modules are upgraded at any time.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	MaintenanceWindows []MaintenanceWindow `json:"maintenanceWindows,omitempty"`
+
+	// deferUpgradesUntil postpones upgrades of installed modules until this time, but no longer than maxDeferral of the
+	// RolloutPolicy after the rollout of the version started.
+	// +optional
+	DeferUpgradesUntil *metav1.Time `json:"deferUpgradesUntil,omitempty"`
 }
+
+// A ModuleOrigin specifies why a Kyma has a module.
+// +kubebuilder:validation:Enum=Kyma;Mandatory
+type ModuleOrigin string
+
+// The origins of modules.
+const (
+	// ModuleOriginKyma means that spec.forProvider.modules lists the module.
+	ModuleOriginKyma ModuleOrigin = "Kyma"
+	// ModuleOriginMandatory means that a ModuleReleaseMeta makes the module mandatory.
+	ModuleOriginMandatory ModuleOrigin = "Mandatory"
+)
 
 // A ModuleStatus is the observed state of a module.
 type ModuleStatus struct {
@@ -144,6 +202,16 @@ type ModuleStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Channel string `json:"channel,omitempty"`
+
+	// origin specifies why the Kyma has the module. It is set to Mandatory if a ModuleReleaseMeta makes the module mandatory.
+	// +optional
+	Origin ModuleOrigin `json:"origin,omitempty"`
+
+	// pendingVersion is the version that the module will be upgraded to, while the upgrade waits for its wave of a rollout, for a
+	// maintenance window, or for the end of a deferral.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	PendingVersion string `json:"pendingVersion,omitempty"`
 
 	// state of the module.
 	// +required

@@ -107,7 +107,7 @@ type Confinement struct {
 	ClusterAdmin *bool `json:"clusterAdmin,omitempty"`
 }
 
-// A ModuleTemplateSpec specifies the version of a module in a release channel.
+// A ModuleTemplateSpec specifies one version of a module.
 // +kubebuilder:validation:XValidation:rule="has(self.descriptor) != has(self.component)",message="exactly one of descriptor and component must be set"
 type ModuleTemplateSpec struct {
 	// moduleName is the name that a Kyma uses to enable the module. Defaults to the value of the label
@@ -117,12 +117,19 @@ type ModuleTemplateSpec struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	ModuleName string `json:"moduleName,omitempty"`
 
-	// channel is the release channel of this version.
-	// +required
+	// version of the module. Defaults to the version of the component descriptor, and must be equal to it.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	Version string `json:"version,omitempty"`
+
+	// channel is the release channel of this version. If not set, the ModuleTemplate adds one version to the catalogue, and a
+	// ModuleReleaseMeta assigns versions to channels.
+	// +optional
 	// +kubebuilder:validation:MinLength=3
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9-]*[a-z0-9]$`
-	Channel string `json:"channel"`
+	Channel string `json:"channel,omitempty"`
 
 	// target is the cluster that the module is installed in. With remote, it is the cluster of the Kyma; with
 	// control-plane, the cluster of the ClusterProviderConfig that is set by the provider flag --control-plane-config.
@@ -265,8 +272,8 @@ type ModuleTemplateStatus struct {
 	Data *runtime.RawExtension `json:"data,omitempty"`
 }
 
-// A ModuleTemplate releases a version of a module in a channel. A component descriptor of the Open Component Model describes
-// the version.
+// A ModuleTemplate adds a version of a module to the catalogue, and releases it if it has a channel. A component descriptor of
+// the Open Component Model describes the version.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:storageversion
@@ -287,7 +294,7 @@ type ModuleTemplate struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec specifies the version of a module in a release channel.
+	// spec specifies one version of a module.
 	// +required
 	Spec ModuleTemplateSpec `json:"spec"`
 	// status reports the content of the component descriptor of a ModuleTemplate.

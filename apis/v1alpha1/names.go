@@ -23,7 +23,8 @@ const ManagedBy = "provider-kyma"
 // Annotations that users and the provider set.
 const (
 	// AnnotationAllowDowngrade allows a lower version. On a Kyma it names modules and versions, as in
-	// "istio@1.2.0,serverless@1.0.3"; on a ModuleTemplate the version.
+	// "istio@1.2.0,serverless@1.0.3"; on a ModuleReleaseMeta channels and versions, as in "regular@1.2.0"; on a ModuleTemplate
+	// the version.
 	AnnotationAllowDowngrade = "kyma.m.crossplane.io/allow-downgrade"
 
 	// AnnotationAbandon with the value "true", on a Kyma or a Manifest that is being deleted, orphans everything in a
@@ -47,6 +48,10 @@ const (
 
 	// AnnotationPausedBy marks a Manifest that is paused because its Kyma is paused. The value is the name of the Kyma.
 	AnnotationPausedBy = "kyma.m.crossplane.io/paused-by"
+
+	// AnnotationUpgradeNow on a Kyma allows upgrades outside of its maintenance windows and before the end of a deferral, such as
+	// for a security fix. The value is the reason.
+	AnnotationUpgradeNow = "kyma.m.crossplane.io/upgrade-now"
 
 	// AnnotationReleasedBy marks a Manifest that its Kyma handed over to the garbage collector, because the provider is
 	// not allowed to delete Manifests. The value is the UID of the Kyma.

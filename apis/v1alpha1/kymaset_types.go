@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+)
+
+// A ClusterRemovalPolicy specifies what happens to the Kyma of a cluster that a KymaSet no longer selects.
+// +kubebuilder:validation:Enum=Delete;Orphan
+type ClusterRemovalPolicy string
+
+// The cluster removal policies.
+const (
+	// ClusterRemovalDelete deletes the Kyma, which removes its modules from the cluster.
+	ClusterRemovalDelete ClusterRemovalPolicy = "Delete"
+	// ClusterRemovalOrphan keeps the Kyma, which then no longer belongs to the KymaSet.
+	ClusterRemovalOrphan ClusterRemovalPolicy = "Orphan"
+)
+
+// A ProviderConfigSelection selects ProviderConfigs.
+type ProviderConfigSelection struct {
+	// namespaceSelector selects namespaces by their labels. Defaults to all namespaces.
+	// +optional
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+
+	// selector selects the ProviderConfigs in these namespaces by their labels. Defaults to all of them.
+	// +optional
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+}
+
+// A ClusterAPISelection selects Clusters of Cluster API.
+type ClusterAPISelection struct {
+	// namespaceSelector selects namespaces by their labels. Defaults to all namespaces.
+	// +optional
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+
+	// selector selects the Clusters in these namespaces by their labels. Defaults to all of them.
+	// +optional
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+}
+
+// A KymaTemplateMetadata is the metadata of the Kymas of a KymaSet.
+type KymaTemplateMetadata struct {
+	// labels of the Kymas. Values may contain parameters, as in the spec of the template.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// annotations of the Kymas. Values may contain parameters, as in the spec of the template.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+// A KymaTemplateSpec is the spec of the Kymas of a KymaSet, without the reference to the cluster.
+type KymaTemplateSpec struct {
+	// managementPolicies of the Kymas. See spec.managementPolicies of Kyma.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	ManagementPolicies xpv2.ManagementPolicies `json:"managementPolicies,omitempty"`
+
+	// forProvider specifies the modules of each cluster. The channel, and the strings in values, may contain these parameters of
+	// the cluster: $(cluster.name), $(cluster.namespace), $(cluster.labels['KEY']) and $(cluster.annotations['KEY']). To write a
+	// literal $(, write $$(.
+	// +optional
+	// +kubebuilder:default={}
+	ForProvider KymaParameters `json:"forProvider,omitempty"`
+}
+
+// A KymaTemplate is the template of the Kymas of a KymaSet.
+type KymaTemplate struct {
+	// metadata of the Kymas.
+	// +optional
+	Metadata KymaTemplateMetadata `json:"metadata,omitempty"`
+
+	// spec of the Kymas.
+	// +required
+	Spec KymaTemplateSpec `json:"spec"`
+}
+
+// A KymaSetSpec specifies the clusters that have a Kyma, and the template of the Kymas.
+// +kubebuilder:validation:XValidation:rule="has(self.providerConfigs) != has(self.clusterAPI)",message="exactly one of providerConfigs and clusterAPI must be set"
+type KymaSetSpec struct {
+	// providerConfigs selects ProviderConfigs. Each of them gets a Kyma, in its namespace.
+	// +optional
+	ProviderConfigs *ProviderConfigSelection `json:"providerConfigs,omitempty"`
+
+	// clusterAPI selects Clusters of Cluster API. Each of them gets a ProviderConfig with its kubeconfig Secret, and a Kyma, in its
+	// namespace.
+	// +optional
+	ClusterAPI *ClusterAPISelection `json:"clusterAPI,omitempty"`
+
+	// template of the Kymas.
+	// +required
+	Template KymaTemplate `json:"template"`
+
+	// clusterRemovalPolicy specifies what happens to the Kyma of a cluster that is no longer selected: Delete or Orphan. It also
+	// applies to all Kymas when the KymaSet is deleted.
+	// +optional
+	// +kubebuilder:default=Delete
+	ClusterRemovalPolicy ClusterRemovalPolicy `json:"clusterRemovalPolicy,omitempty"`
+}
+
+// A KymaSetFailure describes a cluster whose Kyma could not be applied, or is not Ready.
+type KymaSetFailure struct {
+	// namespace of the cluster.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace"`
+
+	// name of the cluster.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+
+	// message explains the failure.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Message string `json:"message,omitempty"`
+}
+
+// A KymaSetStatus reports how many clusters have a Kyma. Its size does not depend on the number of clusters.
+type KymaSetStatus struct {
+	xpv2.ConditionedStatus `json:",inline"`
+
+	// observedGeneration is the generation that the status describes. It is -1 until the provider has processed the KymaSet.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// clusters is the number of selected clusters.
+	// +optional
+	Clusters int32 `json:"clusters"`
+
+	// applied is the number of clusters whose Kyma is as the template specifies.
+	// +optional
+	Applied int32 `json:"applied"`
+
+	// ready is the number of clusters whose Kyma is Ready.
+	// +optional
+	Ready int32 `json:"ready"`
+
+	// failed is the number of clusters whose Kyma could not be applied or is in state Error.
+	// +optional
+	Failed int32 `json:"failed"`
+
+	// failures lists the first clusters that failed, sorted by namespace and name.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
+	Failures []KymaSetFailure `json:"failures,omitempty"`
+}
+
+// A KymaSet creates a Kyma for each cluster that it selects, now and later.
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:storageversion
+// +kubebuilder:printcolumn:name="CLUSTERS",type="integer",JSONPath=".status.clusters"
+// +kubebuilder:printcolumn:name="READY-CLUSTERS",type="integer",JSONPath=".status.ready"
+// +kubebuilder:printcolumn:name="FAILED",type="integer",JSONPath=".status.failed"
+// +kubebuilder:printcolumn:name="READY",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].status"
+// +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:printcolumn:name="MESSAGE",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].message",priority=1
+// +kubebuilder:resource:scope=Cluster,categories={crossplane,modules},shortName=kkset
+type KymaSet struct {
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard metadata of an object.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec specifies the clusters and the template of their Kymas.
+	// +required
+	Spec KymaSetSpec `json:"spec"`
+	// status reports how many clusters have a Kyma.
+	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
+	Status KymaSetStatus `json:"status,omitempty"`
+}
+
+// A KymaSetList is a list of KymaSets.
+// +kubebuilder:object:root=true
+type KymaSetList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []KymaSet `json:"items"`
+}
