@@ -59,6 +59,7 @@ func layers() []layer {
 		{path: "pkg/manifest", level: 40, forbidden: []string{"apis"}},
 		{path: "internal/source", level: 50},
 		{path: "internal/module", level: 60},
+		{path: "internal/maintenance", level: 60},
 		{path: "pkg/cluster/connect", level: 60, forbidden: []string{"apis"}},
 		{path: "internal/cli", level: 70},
 		{path: "cmd", level: 80},

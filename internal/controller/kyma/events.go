@@ -66,6 +66,9 @@ func (e *external) recordUpgrade(k *v1alpha1.Kyma, s *step) {
 	if c, err := module.CompareVersions(s.status.Version, before); err == nil && c < 0 {
 		reason = reasonDowngraded
 	}
-	e.connector.record.Event(k, event.Normal(reason, fmt.Sprintf("Changing module %s from version %s to %s in channel %s",
-		s.status.Name, before, s.status.Version, s.status.Channel)))
+	message := fmt.Sprintf("Changing module %s from version %s to %s in channel %s", s.status.Name, before, s.status.Version, s.status.Channel)
+	if s.urgency != "" {
+		message += ", without waiting for the maintenance window or the end of the deferral, because of: " + s.urgency
+	}
+	e.connector.record.Event(k, event.Normal(reason, message))
 }

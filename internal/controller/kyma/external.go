@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -34,6 +35,16 @@ type connector struct {
 	policies bool
 	// firstUpdate is set if Update can perform the first install; see settings.IsFirstUpdate.
 	firstUpdate bool
+	// now returns the current time. If it is nil, the time of the system is used.
+	now func() time.Time
+}
+
+// currentTime returns the current time.
+func (c *connector) currentTime() time.Time {
+	if c.now == nil {
+		return time.Now()
+	}
+	return c.now()
 }
 
 // Connect tracks the usage of the ProviderConfig and returns an external client.
@@ -94,6 +105,7 @@ func (e *external) Observe(ctx context.Context, k *v1alpha1.Kyma) (managed.Exter
 		return managed.ExternalObservation{}, err
 	}
 	e.steps = p.plan()
+	requestWakeUp(ctx, k, e.steps)
 	upToDate := !slices.ContainsFunc(e.steps, func(s step) bool { return s.action != actionNone })
 	exists := len(manifests) > 0 || meta.GetExternalName(k) != "" && !e.isInterrupted(k)
 	refs, policy := references(e.steps), e.connector.policyOf(k)

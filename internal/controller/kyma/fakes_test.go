@@ -20,12 +20,17 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// A recorder stores the reasons of events.
-type recorder struct{ reasons *[]event.Reason }
+// A recorder stores the reasons and the messages of events.
+type recorder struct {
+	reasons  *[]event.Reason
+	messages *[]string
+}
 
-func newRecorder() recorder { return recorder{reasons: &[]event.Reason{}} }
+func newRecorder() recorder { return recorder{reasons: &[]event.Reason{}, messages: &[]string{}} }
 
-func (r recorder) Event(_ runtime.Object, e event.Event)      { *r.reasons = append(*r.reasons, e.Reason) }
+func (r recorder) Event(_ runtime.Object, e event.Event) {
+	*r.reasons, *r.messages = append(*r.reasons, e.Reason), append(*r.messages, e.Message)
+}
 func (r recorder) WithAnnotations(_ ...string) event.Recorder { return r }
 
 // A server simulates the control plane and records the writes.

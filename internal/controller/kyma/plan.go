@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -59,6 +60,10 @@ type step struct {
 	status  v1alpha1.ModuleStatus
 	// stalled is true if the module does not change until someone changes something.
 	stalled bool
+	// wake is when an upgrade that waits may begin, or zero.
+	wake time.Time
+	// urgency is why an upgrade does not wait, or empty.
+	urgency string
 }
 
 // A planner decides the steps of a Kyma. It does not change its inputs.
@@ -75,6 +80,8 @@ type planner struct {
 	verified map[xpv2.ProviderConfigReference]bool
 	// controlPlane is the config for modules of the control plane.
 	controlPlane *xpv2.ProviderConfigReference
+	// now is the current time.
+	now time.Time
 }
 
 // newPlanner returns a planner with all inputs: templates, Manifests and configs.
@@ -83,6 +90,7 @@ func (c *connector) newPlanner(ctx context.Context, k *v1alpha1.Kyma, manifests 
 		kyma: k, intent: c.intentOf(k), manifests: manifests, foreign: map[string]*v1alpha1.Manifest{},
 		templates: map[string][]v1alpha1.ModuleTemplate{}, verified: map[xpv2.ProviderConfigReference]bool{},
 		controlPlane: &xpv2.ProviderConfigReference{Kind: v1alpha1.ClusterProviderConfigKind, Name: c.controlPlane},
+		now:          c.currentTime(),
 	}
 	for i := range k.Spec.ForProvider.Modules {
 		module := k.Spec.ForProvider.Modules[i].Name
@@ -211,6 +219,9 @@ func (p *planner) compare(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Modul
 		s.holdBack(fmt.Sprintf("channel %s has version %s, which is lower than the installed version %s, so the module is "+
 			"not changed; to downgrade, annotate the Kyma with %s=%s@%s", t.Spec.Channel, t.Status.Version, installedVersion(s.live),
 			v1alpha1.AnnotationAllowDowngrade, m.Name, t.Status.Version))
+		return
+	}
+	if t = p.postpone(s, t, m); t == nil {
 		return
 	}
 	c, err := p.contentOf(t, m)

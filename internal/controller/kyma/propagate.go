@@ -49,12 +49,14 @@ const conflictRetry = 50 * time.Millisecond
 // edit.
 func (p *propagator) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	edit := p.connector.priorities.LastEdit(req.NamespacedName)
-	res, err := p.reconcile(ctx, req)
+	wake := &wakeUp{}
+	res, err := p.reconcile(context.WithValue(ctx, wakeUpKey{}, wake), req)
 	if kerrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: conflictRetry}, nil
 	}
 	if err == nil && !res.Requeue { //nolint:staticcheck // The managed reconciler sets it.
 		p.connector.priorities.RemoveEdit(req.NamespacedName, edit)
+		res.RequeueAfter = wake.limit(res.RequeueAfter, p.connector.currentTime())
 	}
 	return res, err
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
+	"github.com/crossplane-contrib/provider-kyma/internal/maintenance"
 )
 
 // precedence lists the states. A Kyma has the first of these states that any of its modules has.
@@ -103,21 +104,35 @@ func report(k *v1alpha1.Kyma, steps []step) {
 	setReady(k, readyBy(first, meta.WasDeleted(k)).WithMessage(at.Message), steps)
 }
 
-// setReady sets the condition Ready of a Kyma, and its reason in status.atProvider. It also marks the Kyma as stalled if one of
-// its modules is, with the reason and the message of the first stalled module.
+// setReady sets the condition Ready of a Kyma, and its reason in status.atProvider. It also marks the Kyma as stalled if it is.
 func setReady(k *v1alpha1.Kyma, ready xpv2.Condition, steps []step) {
-	i := slices.IndexFunc(steps, func(s step) bool { return s.stalled && s.demand != unwanted })
-	if i < 0 || meta.WasDeleted(k) {
+	if k.Status.AtProvider.Stalled = stalledBy(k, steps); k.Status.AtProvider.Stalled == nil {
 		conditions.ClearStalled(&k.Status.ConditionedStatus)
-		k.Status.AtProvider.Stalled = nil
 	} else {
-		st := steps[i].status
-		conditions.MarkStalled(&k.Status.ConditionedStatus, k.Generation, xpv2.ConditionReason(st.Reason), summarize(st))
-		k.Status.AtProvider.Stalled = &v1alpha1.StalledStatus{Reason: st.Reason, Message: summarize(st)}
+		st := k.Status.AtProvider.Stalled
+		conditions.MarkStalled(&k.Status.ConditionedStatus, k.Generation, xpv2.ConditionReason(st.Reason), st.Message)
 	}
 	setCondition(k, ready)
 	k.Status.AtProvider.Reason = string(ready.Reason)
 	k.Status.ObservedGeneration = k.Generation
+}
+
+// stalledBy returns why a Kyma is stalled: because of its first stalled module, or because of a maintenance window that is invalid. It
+// returns nil if the Kyma is not stalled.
+func stalledBy(k *v1alpha1.Kyma, steps []step) *v1alpha1.StalledStatus {
+	if meta.WasDeleted(k) {
+		return nil
+	}
+	if i := slices.IndexFunc(steps, func(s step) bool { return s.stalled && s.demand != unwanted }); i >= 0 {
+		st := steps[i].status
+		return &v1alpha1.StalledStatus{Reason: st.Reason, Message: summarize(st)}
+	}
+	if _, err := maintenance.Parse(k.Spec.ForProvider.MaintenanceWindows); err != nil {
+		return &v1alpha1.StalledStatus{
+			Reason: string(v1alpha1.ReasonBlocked), Message: conditions.Truncate("upgrades wait: "+err.Error(), conditions.MaxMessage),
+		}
+	}
+	return nil
 }
 
 // isStalled reports whether a Manifest is stalled in its current generation. After a change, it might work again.
