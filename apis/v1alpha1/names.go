@@ -78,6 +78,18 @@ const (
 	// help. It has the reason and the message of Ready. Otherwise, the condition is not set.
 	TypeStalled xpv2.ConditionType = "Stalled"
 
+	// TypeProgressing is True on a ModuleReleaseMeta while Kymas change to a version, or back to the previous one.
+	TypeProgressing xpv2.ConditionType = "Progressing"
+
+	// TypePaused is True on a ModuleReleaseMeta while a rollout is paused.
+	TypePaused xpv2.ConditionType = "Paused"
+
+	// TypeFailed is True on a ModuleReleaseMeta after a rollout failed.
+	TypeFailed xpv2.ConditionType = "Failed"
+
+	// TypeComplete is True on a ModuleReleaseMeta if all rollouts are complete.
+	TypeComplete xpv2.ConditionType = "Complete"
+
 	// TypeLastAsyncOperation is False exactly while TypeStalled is True, with the same reason and message. Otherwise, the
 	// condition is not set. The rule of Argo CD for *.crossplane.io does not know Stalled, but reports an object with this
 	// condition, which is the one of providers that are based on Upjet, as Degraded.
@@ -114,6 +126,18 @@ const (
 	// ReasonBlocked means that the provider cannot continue until something else changes: for example, a ProviderConfig
 	// does not exist, the target cluster is unreachable, or a channel has no ModuleTemplate.
 	ReasonBlocked xpv2.ConditionReason = "Blocked"
+)
+
+// Reasons of the condition Ready of a ModuleReleaseMeta, besides Available and Progressing.
+const (
+	// ReasonInvalidRelease means that a version cannot be released: for example, no ModuleTemplate provides it.
+	ReasonInvalidRelease xpv2.ConditionReason = "InvalidRelease"
+
+	// ReasonRolloutFailed means that too many Kymas failed, or that a rollout was aborted.
+	ReasonRolloutFailed xpv2.ConditionReason = "RolloutFailed"
+
+	// ReasonRolloutPaused means that a rollout is paused.
+	ReasonRolloutPaused xpv2.ConditionReason = "RolloutPaused"
 )
 
 // Reasons of the other conditions.

@@ -18,6 +18,7 @@ import (
 	manifestcontroller "github.com/crossplane-contrib/provider-kyma/internal/controller/manifest"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/history"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/moduletemplate"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/release"
 	"github.com/crossplane-contrib/provider-kyma/internal/metrics"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
@@ -55,10 +56,18 @@ func (c *controllers) steps(ctx context.Context) []step {
 			setup: func() error { return c.setupManifests(ctx) },
 		},
 		{
-			name:  "Kymas",
-			kinds: with(v1alpha1.KymaGroupVersionKind, v1alpha1.ModuleTemplateGroupVersionKind, v1alpha1.ManifestGroupVersionKind),
+			name: "Kymas",
+			kinds: with(v1alpha1.KymaGroupVersionKind, v1alpha1.ModuleTemplateGroupVersionKind, v1alpha1.ManifestGroupVersionKind,
+				v1alpha1.ModuleReleaseMetaGroupVersionKind, v1alpha1.RolloutPolicyGroupVersionKind),
 			after: "Manifests",
 			setup: func() error { return c.kymas(ctx) },
+		},
+		{
+			name: "ModuleReleaseMetas",
+			kinds: with(v1alpha1.KymaGroupVersionKind, v1alpha1.ModuleTemplateGroupVersionKind, v1alpha1.ManifestGroupVersionKind,
+				v1alpha1.ModuleReleaseMetaGroupVersionKind, v1alpha1.RolloutPolicyGroupVersionKind),
+			after: "Kymas",
+			setup: func() error { return c.releases(ctx) },
 		},
 	}
 }
@@ -107,6 +116,12 @@ func (c *controllers) kymas(ctx context.Context) error {
 		return err
 	}
 	return c.record(&v1alpha1.Kyma{}, v1alpha1.KymaGroupVersionKind, nil)
+}
+
+func (c *controllers) releases(ctx context.Context) error {
+	return release.Setup(ctx, c.mgr, release.Options{
+		Options: c.manifests.Options.Options, Spread: c.flags.defaultSpread, Shards: c.manifests.Shards,
+	})
 }
 
 // record registers the metrics of a kind of managed resource with the manager. changed records the changes of Manifests.

@@ -24,6 +24,7 @@ type flags struct {
 	sync                    time.Duration
 	poll                    time.Duration
 	pollJitter              uint
+	defaultSpread           time.Duration
 	minPoll                 time.Duration
 	timeout                 time.Duration
 	concurrency             int
@@ -80,6 +81,9 @@ func parse(args []string) (*flags, error) {
 
 // validate returns an error if a value is out of range.
 func (f *flags) validate() error {
+	if f.defaultSpread < 0 {
+		return errors.Errorf("--default-spread must not be negative, but is %s", f.defaultSpread)
+	}
 	if f.pollJitter >= 100 {
 		return errors.Errorf("--poll-jitter-percentage must be less than 100, not %d", f.pollJitter)
 	}
@@ -202,6 +206,8 @@ func (f *flags) process(app *kingpin.Application) {
 
 func (f *flags) work(app *kingpin.Application) {
 	app.Flag("poll", "Interval at which Kymas and Ready Manifests are reconciled if no event triggers a reconcile.").Default("10m").DurationVar(&f.poll)
+	app.Flag("default-spread", "Period within which a new version that a ModuleReleaseMeta releases without a RolloutPolicy reaches all Kymas. If 0, all Kymas change at once.").
+		Default("5m").DurationVar(&f.defaultSpread)
 	app.Flag("poll-jitter-percentage", "Random jitter that is added to or subtracted from each poll interval, as a percentage of it. Must be less than 100.").
 		Default("10").UintVar(&f.pollJitter)
 	app.Flag("min-poll-interval", "Minimum value of the annotation crossplane.io/poll-interval. Shorter intervals are raised to it.").

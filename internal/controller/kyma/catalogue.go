@@ -88,7 +88,7 @@ func (p *planner) addModules(mandatory []string) {
 func (p *planner) choose(m *v1alpha1.Module, live *v1alpha1.Manifest) catalogue.Choice {
 	r := catalogue.Request{
 		Kyma:    rollout.Kyma{UID: p.kyma.UID, Labels: p.kyma.Labels},
-		Version: m.Version, Channel: channelOf(p.kyma, m),
+		Version: m.Version, Channel: ChannelOf(p.kyma, m),
 	}
 	if live != nil {
 		r.Installed, r.InstalledChannel = installedVersion(live), live.Labels[v1alpha1.LabelChannel]

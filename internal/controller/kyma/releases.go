@@ -32,7 +32,7 @@ func (w *watches) usersOfTemplate(ctx context.Context, o client.Object) []reconc
 // usersOfModule returns requests for the Kymas with a module that a function selects.
 func (w *watches) usersOfModule(ctx context.Context, name string, selects func(k *v1alpha1.Kyma) bool) []reconcile.Request {
 	l := &v1alpha1.KymaList{}
-	if err := w.client.List(ctx, l, client.MatchingFields{indexModules: name}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := w.client.List(ctx, l, client.MatchingFields{IndexModules: name}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil
 	}
 	return requestsFor(l, selects)
@@ -52,7 +52,7 @@ func requestsFor(l *v1alpha1.KymaList, selects func(k *v1alpha1.Kyma) bool) []re
 // or waits for it. The message of a module that failed may list channels and versions.
 func isConcerned(k *v1alpha1.Kyma, name string, t *v1alpha1.ModuleTemplate) bool {
 	return slices.ContainsFunc(k.Spec.ForProvider.Modules, func(m v1alpha1.Module) bool {
-		return m.Name == name && (m.Version != "" && m.Version == t.Status.Version || m.Version == "" && channelOf(k, &m) == t.Spec.Channel)
+		return m.Name == name && (m.Version != "" && m.Version == t.Status.Version || m.Version == "" && ChannelOf(k, &m) == t.Spec.Channel)
 	}) || slices.ContainsFunc(k.Status.AtProvider.Modules, func(m v1alpha1.ModuleStatus) bool {
 		return m.Name == name && (m.State == v1alpha1.StateError || m.Version == "" || t.Spec.Channel == "" &&
 			(m.Version == t.Status.Version || m.PendingVersion != ""))
@@ -157,7 +157,7 @@ func channelIn(k *v1alpha1.Kyma, r *v1alpha1.ModuleReleaseMeta) string {
 	}
 	for i := range k.Spec.ForProvider.Modules {
 		if m := &k.Spec.ForProvider.Modules[i]; m.Name == r.Spec.ModuleName && m.Version == "" {
-			return channelOf(k, m)
+			return ChannelOf(k, m)
 		}
 	}
 	return ""

@@ -20,11 +20,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// These are the names of indexes: of Manifests by the UID of their Kyma, of Kymas by the names of their modules, of ModuleTemplates and
-// ModuleReleaseMetas by the name of their module, and of ModuleReleaseMetas that make it mandatory.
+// IndexModules is the name of the index of Kymas by the names of their modules.
+const IndexModules = "modules"
+
+// These are the names of other indexes: of Manifests by the UID of their Kyma, of ModuleTemplates and ModuleReleaseMetas by the name of
+// their module, and of ModuleReleaseMetas that make it mandatory.
 const (
 	indexKyma      = "kyma"
-	indexModules   = "modules"
 	indexModule    = "module"
 	indexMandatory = "mandatory"
 )
@@ -42,7 +44,7 @@ func addIndexes(ctx context.Context, i client.FieldIndexer) error {
 			}
 			return nil
 		}},
-		{&v1alpha1.Kyma{}, indexModules, func(o client.Object) []string {
+		{&v1alpha1.Kyma{}, IndexModules, func(o client.Object) []string {
 			k, _ := o.(*v1alpha1.Kyma)
 			return moduleNames(k)
 		}},

@@ -21,8 +21,8 @@ import (
 // defaultChannel is the channel of a Kyma that names none.
 const defaultChannel = "regular"
 
-// channelOf returns the channel of a module, which defaults to the channel of the Kyma.
-func channelOf(k *v1alpha1.Kyma, m *v1alpha1.Module) string {
+// ChannelOf returns the channel of a module, which defaults to the channel of the Kyma.
+func ChannelOf(k *v1alpha1.Kyma, m *v1alpha1.Module) string {
 	return cmp.Or(m.Channel, k.Spec.ForProvider.Channel, defaultChannel)
 }
 

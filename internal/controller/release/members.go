@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/catalogue"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/kyma"
+	"github.com/crossplane-contrib/provider-kyma/internal/maintenance"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
+	"github.com/crossplane-contrib/provider-kyma/internal/rollout"
+)
+
+// members returns the Kymas that have the module of a ModuleReleaseMeta from a channel. It reads only from the cache.
+func (r *reconciler) members(ctx context.Context, m *v1alpha1.ModuleReleaseMeta, t target, status *v1alpha1.ChannelRollout, now time.Time) ([]rollout.Member, error) {
+	options := []client.ListOption{client.UnsafeDisableDeepCopy}
+	if m.Spec.Mandatory == nil {
+		options = append(options, client.MatchingFields{kyma.IndexModules: m.Spec.ModuleName})
+	}
+	l := &v1alpha1.KymaList{}
+	if err := r.client.List(ctx, l, options...); err != nil {
+		return nil, errors.Wrap(err, "cannot list Kymas")
+	}
+	var started time.Time
+	if status != nil && status.Version == t.release.Version && status.StartedAt != nil {
+		started = status.StartedAt.Time
+	}
+	out := make([]rollout.Member, 0, len(l.Items))
+	for i := range l.Items {
+		k := &l.Items[i]
+		if meta.WasDeleted(k) || !catalogue.Selects(m, k.Labels) || !follows(k, m.Spec.ModuleName, t.channel) {
+			continue
+		}
+		member := memberOf(k, m.Spec.ModuleName, t)
+		member.Waiting = !member.Updated && (meta.IsPaused(k) || waits(k, t, started, now))
+		var err error
+		if member.Offline, err = r.isOffline(ctx, k); err != nil {
+			return nil, err
+		}
+		out = append(out, member)
+	}
+	return out, nil
+}
+
+// follows reports whether a Kyma has a module from a channel.
+func follows(k *v1alpha1.Kyma, module, channel string) bool {
+	if channel == v1alpha1.MandatoryChannel {
+		return true
+	}
+	return slices.ContainsFunc(k.Spec.ForProvider.Modules, func(m v1alpha1.Module) bool {
+		return m.Name == module && m.Version == "" && (m.Managed == nil || *m.Managed) && kyma.ChannelOf(k, &m) == channel
+	})
+}
+
+// memberOf returns the state of a Kyma in the rollout of a version, from its status.
+func memberOf(k *v1alpha1.Kyma, module string, t target) rollout.Member {
+	out := rollout.Member{
+		Namespace: k.Namespace, Name: k.Name, Wave: rollout.WaveOf(t.policy, k.Labels), Hash: rollout.Hash(k.UID, module, t.release.Version),
+		Since: k.GetCondition(xpv2.TypeReady).LastTransitionTime.Time,
+	}
+	for i := range k.Status.AtProvider.Modules {
+		s := &k.Status.AtProvider.Modules[i]
+		if s.Name != module || s.Channel != t.channel {
+			continue
+		}
+		out.Installed, out.Message = s.Version != "", truncate(s.Message)
+		// A Manifest that rolled back an upgrade has the version of the release, and reports the one that runs.
+		out.RolledBack = s.Reason == string(v1alpha1.ReasonRolledBack) && s.PendingVersion == ""
+		out.Updated = s.Version == t.release.Version || out.RolledBack
+		out.Ready, out.Error = s.State == v1alpha1.StateReady, s.State == v1alpha1.StateError
+	}
+	return out
+}
+
+// waits reports whether a Kyma waits for a maintenance window, or defers upgrades.
+func waits(k *v1alpha1.Kyma, t target, started, now time.Time) bool {
+	if k.Annotations[v1alpha1.AnnotationUpgradeNow] != "" {
+		return false
+	}
+	d := maintenance.Deferral{Limited: t.policy != nil || t.channel == v1alpha1.MandatoryChannel, Started: started}
+	if t.policy != nil && t.policy.MaxDeferral != nil {
+		d.Most = t.policy.MaxDeferral.Duration
+	}
+	if until := k.Spec.ForProvider.DeferUpgradesUntil; until != nil {
+		d.Until = until.Time
+	}
+	calendar, err := maintenance.Parse(k.Spec.ForProvider.MaintenanceWindows)
+	if err != nil {
+		return true
+	}
+	_, waits := maintenance.WaitAt(calendar, d, now)
+	return waits
+}
+
+// isOffline reports whether the cluster of a Kyma cannot be reached.
+func (r *reconciler) isOffline(ctx context.Context, k *v1alpha1.Kyma) (bool, error) {
+	ref := k.Spec.ProviderConfigReference
+	if ref == nil {
+		return false, nil
+	}
+	var o interface {
+		client.Object
+		resource.Conditioned
+	} = &v1alpha1.ProviderConfig{}
+	key := client.ObjectKey{Namespace: k.Namespace, Name: ref.Name}
+	if ref.Kind == v1alpha1.ClusterProviderConfigKind {
+		o, key.Namespace = &v1alpha1.ClusterProviderConfig{}, ""
+	}
+	err := r.client.Get(ctx, key, o, client.UnsafeDisableDeepCopy)
+	if notfound.Is(err) {
+		return true, nil
+	}
+	return o.GetCondition(v1alpha1.TypeReachable).Status == corev1.ConditionFalse, errors.Wrapf(err, "cannot get %s %s", ref.Kind, key)
+}
