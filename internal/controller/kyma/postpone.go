@@ -24,7 +24,7 @@ func (p *planner) postpone(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Modu
 		return t
 	}
 	calendar, err := maintenance.Parse(p.kyma.Spec.ForProvider.MaintenanceWindows)
-	wait, waits := maintenance.WaitAt(calendar, p.deferral(), p.now)
+	wait, waits := maintenance.WaitAt(calendar, maintenance.DeferralOf(p.kyma, nil, nil), p.now)
 	if err == nil && !waits {
 		return t
 	}
@@ -61,15 +61,6 @@ func (p *planner) isUpgrade(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Mod
 	}
 	c, err := module.CompareVersions(t.Status.Version, installed)
 	return err != nil || c > 0
-}
-
-// deferral returns the deferral of upgrades that a Kyma requests.
-func (p *planner) deferral() maintenance.Deferral {
-	out := maintenance.Deferral{}
-	if until := p.kyma.Spec.ForProvider.DeferUpgradesUntil; until != nil {
-		out.Until = until.Time
-	}
-	return out
 }
 
 // maxUrgency is the maximum length of the reason of an urgent upgrade in an event, in bytes.

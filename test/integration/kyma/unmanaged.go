@@ -62,7 +62,7 @@ var _ = Describe("A module that is not managed", func() {
 		Expect(before.Labels).To(HaveKey(LabelManagedBy))
 
 		s.UpdateKyma(ctx, "kyma", setManaged(false))
-		Eventually(s.Get).WithContext(ctx).WithArguments(m.Manifest("kyma")).Should(BeNil())
+		Eventually(Gone(s.Get)).WithContext(ctx).WithArguments(m.Manifest("kyma")).Should(BeTrue())
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(SatisfyAll(BeReadyKyma(),
 			HaveField("Status.AtProvider.Modules", ConsistOf(SatisfyAll(
 				HaveField("Name", m.Name), HaveField("State", v1alpha1.StateReady), HaveField("Reason", "Unmanaged"),
