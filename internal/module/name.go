@@ -37,15 +37,15 @@ func NameOf(t *v1alpha1.ModuleTemplate) string {
 	if label := t.Labels[v1alpha1.LabelModuleName]; label != "" {
 		return label
 	}
-	if component := componentOf(t); component != "" {
+	if component := ComponentOf(t); component != "" {
 		return path.Base(component)
 	}
 	return t.Status.ModuleName
 }
 
-// componentOf returns the name of the component of a template. It decodes only that part of the descriptor, as it is
+// ComponentOf returns the name of the component of a template. It decodes only that part of the descriptor, as it is
 // called often.
-func componentOf(t *v1alpha1.ModuleTemplate) string {
+func ComponentOf(t *v1alpha1.ModuleTemplate) string {
 	if c := t.Spec.Component; c != nil {
 		return c.Name
 	}

@@ -3,6 +3,9 @@
 package rollout
 
 import (
+	"cmp"
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
@@ -18,19 +21,71 @@ type Kyma struct {
 
 // A Decision specifies the version of a module that a Kyma has for now.
 type Decision struct {
-	// Version is the version that the Kyma has now. It is empty if Kymas have to wait until the release is processed.
+	// Version is the version that the Kyma has now.
 	Version string
 	// Pending is the version that the Kyma will have when the rollout reaches it, or empty.
 	Pending string
 	// Downgrade is true if Version may be lower than the installed version, because the rollout is rolled back.
 	Downgrade bool
-	// Message explains why the Kyma waits for Pending, such as "upgrade to 1.1.0 waits for wave rest of the rollout".
+	// Message explains why the Kyma does not have the version of the channel, such as "upgrade to 1.1.0 waits for wave rest of the
+	// rollout".
 	Message string
 }
 
 // Decide returns the version of a module that a Kyma has, given the state of the rollout in its channel. policy is nil if the
-// release has no RolloutPolicy.
-func Decide(module string, rollout *v1alpha1.ChannelRollout, policy *v1alpha1.RolloutPolicySpec, k Kyma) Decision {
-	_, _, _ = module, policy, k
-	return Decision{Version: rollout.Version}
+// release has no RolloutPolicy. A Kyma that does not have the module yet gets the version of the channel, unless its rollout has
+// failed. A Kyma whose turn has not come keeps the version that it has, whichever it is.
+func Decide(module string, r *v1alpha1.ChannelRollout, policy *v1alpha1.RolloutPolicySpec, k Kyma) Decision {
+	failed := HasFailed(r.Phase)
+	switch {
+	case r.Phase == v1alpha1.RolloutComplete:
+		return Decision{Version: r.Version}
+	case k.Installed == "" && failed:
+		return Decision{Version: cmp.Or(r.Previous, r.Version)}
+	case k.Installed == "":
+		return Decision{Version: r.Version}
+	case goesBack(r, policy, k):
+		return Decision{Version: r.Previous, Downgrade: true, Message: fmt.Sprintf("the rollout of %s failed and is rolled back", r.Version)}
+	case k.Installed == r.Version:
+		return Decision{Version: r.Version}
+	case failed:
+		return Decision{Version: k.Installed, Message: fmt.Sprintf("the rollout of %s failed", r.Version)}
+	case r.Phase == v1alpha1.RolloutPaused:
+		return Decision{Version: k.Installed, Pending: r.Version, Message: fmt.Sprintf("upgrade to %s waits until the rollout is resumed", r.Version)}
+	case IsAllowed(module, r, policy, k):
+		return Decision{Version: r.Version}
+	}
+	return Decision{Version: k.Installed, Pending: r.Version, Message: fmt.Sprintf("upgrade to %s waits for %s of the rollout", r.Version,
+		turnOf(r, policy, k))}
+}
+
+// HasFailed reports whether a rollout has failed.
+func HasFailed(p v1alpha1.RolloutPhase) bool {
+	return p == v1alpha1.RolloutFailed || p == v1alpha1.RolloutRollingBack || p == v1alpha1.RolloutRolledBack
+}
+
+// goesBack reports whether a Kyma changes back to the previous version: it is in the wave that failed.
+func goesBack(r *v1alpha1.ChannelRollout, policy *v1alpha1.RolloutPolicySpec, k Kyma) bool {
+	return (r.Phase == v1alpha1.RolloutRollingBack || r.Phase == v1alpha1.RolloutRolledBack) && r.Previous != "" &&
+		k.Installed == r.Version && WaveOf(policy, k.Labels) == int(r.Wave)
+}
+
+// IsAllowed reports whether it is the turn of a Kyma: it is in an earlier wave than the current one, or its hash is below the threshold
+// of the current wave.
+func IsAllowed(module string, r *v1alpha1.ChannelRollout, policy *v1alpha1.RolloutPolicySpec, k Kyma) bool {
+	wave := WaveOf(policy, k.Labels)
+	return wave < int(r.Wave) || wave == int(r.Wave) && int64(Hash(k.UID, module, r.Version)) < r.Threshold
+}
+
+// turnOf describes what a Kyma waits for.
+func turnOf(r *v1alpha1.ChannelRollout, policy *v1alpha1.RolloutPolicySpec, k Kyma) string {
+	wave := WaveOf(policy, k.Labels)
+	name := NameOf(policy, wave)
+	switch {
+	case name == "":
+		return "its turn"
+	case wave == int(r.Wave):
+		return "its batch in wave " + name
+	}
+	return "wave " + name
 }

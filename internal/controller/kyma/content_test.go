@@ -53,7 +53,7 @@ func TestContentOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPlanner(newKyma(), nil)
 			p.verified = map[xpv2.ProviderConfigReference]bool{*p.kyma.Spec.ProviderConfigReference: tc.verified}
-			c, err := p.contentOf(&tc.template, &v1alpha1.Module{Name: "a"})
+			c, err := p.contentOf(&tc.template, &v1alpha1.Module{Name: "a"}, "regular")
 			if err != nil {
 				t.Fatal(err)
 			}

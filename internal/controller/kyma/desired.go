@@ -214,8 +214,9 @@ const (
 	maxLabel = 63
 )
 
-// contentOf returns the Manifest that a ModuleTemplate defines for a module: its content, its cluster, and its labels.
-func (p *planner) contentOf(t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) (*v1alpha1.Manifest, error) {
+// contentOf returns the Manifest that a ModuleTemplate defines for a module: its content, its cluster, and its labels. The channel is empty
+// if the module is pinned.
+func (p *planner) contentOf(t *v1alpha1.ModuleTemplate, m *v1alpha1.Module, channel string) (*v1alpha1.Manifest, error) {
 	parameters, err := module.Parameters(t, m)
 	if err != nil {
 		return nil, err
@@ -225,8 +226,10 @@ func (p *planner) contentOf(t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) (*v1
 	out.Labels = map[string]string{
 		v1alpha1.LabelKymaName:   shorten(p.kyma.Name, maxLabel),
 		v1alpha1.LabelModuleName: m.Name,
-		v1alpha1.LabelChannel:    t.Spec.Channel,
 		v1alpha1.LabelManagedBy:  v1alpha1.ManagedBy,
+	}
+	if channel != "" {
+		out.Labels[v1alpha1.LabelChannel] = channel
 	}
 	if name, ok := t.Labels[v1alpha1.LabelControllerName]; ok {
 		out.Labels[v1alpha1.LabelControllerName] = name

@@ -11,6 +11,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/catalogue"
 )
 
 const (
@@ -62,14 +63,23 @@ func policyOf(k *v1alpha1.Kyma) managed.ManagementPoliciesChecker {
 
 // newPlanner returns a planner for a Kyma with templates and Manifests.
 func newPlanner(k *v1alpha1.Kyma, templates []v1alpha1.ModuleTemplate, manifests ...*v1alpha1.Manifest) *planner {
-	byModule := map[string][]v1alpha1.ModuleTemplate{}
-	for _, t := range templates {
-		byModule[t.Spec.ModuleName] = append(byModule[t.Spec.ModuleName], t)
-	}
-	return &planner{
-		kyma: k, manifests: manifests, intent: intentOf(k, policyOf(k)), templates: byModule,
+	p := &planner{
+		kyma: k, manifests: manifests, intent: intentOf(k, policyOf(k)), catalogues: map[string]*catalogue.Catalogue{},
 		controlPlane: &xpv2.ProviderConfigReference{Kind: v1alpha1.ClusterProviderConfigKind, Name: "control-plane"},
 	}
+	p.addModules(nil)
+	for _, m := range p.modules {
+		p.catalogues[m.Name] = &catalogue.Catalogue{Module: m.Name}
+	}
+	for _, t := range templates {
+		c, ok := p.catalogues[t.Spec.ModuleName]
+		if !ok {
+			c = &catalogue.Catalogue{Module: t.Spec.ModuleName}
+			p.catalogues[c.Module] = c
+		}
+		c.Templates = append(c.Templates, t)
+	}
+	return p
 }
 
 // installed returns the Manifest that a Kyma creates from a template, with state Ready.
@@ -87,7 +97,7 @@ func installed(k *v1alpha1.Kyma, t v1alpha1.ModuleTemplate, change ...func(*v1al
 // desiredOf returns the desired Manifest of a module.
 func desiredOf(k *v1alpha1.Kyma, t v1alpha1.ModuleTemplate, module v1alpha1.Module, live *v1alpha1.Manifest) *v1alpha1.Manifest {
 	p := newPlanner(k, nil)
-	c, err := p.contentOf(&t, &module)
+	c, err := p.contentOf(&t, &module, t.Spec.Channel)
 	if err != nil {
 		panic(err)
 	}

@@ -18,6 +18,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/catalogue"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 )
 
@@ -64,6 +65,8 @@ type step struct {
 	wake time.Time
 	// urgency is why an upgrade does not wait, or empty.
 	urgency string
+	// choice is the version in the catalogue that the Kyma has now.
+	choice catalogue.Choice
 }
 
 // A planner decides the steps of a Kyma. It does not change its inputs.
@@ -74,8 +77,12 @@ type planner struct {
 	manifests []*v1alpha1.Manifest
 	// foreign contains, by name, the Manifests of other owners whose name a module of the Kyma needs.
 	foreign map[string]*v1alpha1.Manifest
-	// templates contains the ModuleTemplates in all channels, by module.
-	templates map[string][]v1alpha1.ModuleTemplate
+	// modules lists the modules that the Kyma enables, and those that are mandatory for it.
+	modules []v1alpha1.Module
+	// mandatory contains the names of the modules that are mandatory.
+	mandatory map[string]bool
+	// catalogues contains the versions of the modules, by module.
+	catalogues map[string]*catalogue.Catalogue
 	// verified contains, for each config, whether it requires signatures.
 	verified map[xpv2.ProviderConfigReference]bool
 	// controlPlane is the config for modules of the control plane.
@@ -88,14 +95,19 @@ type planner struct {
 func (c *connector) newPlanner(ctx context.Context, k *v1alpha1.Kyma, manifests []*v1alpha1.Manifest) (*planner, error) {
 	p := &planner{
 		kyma: k, intent: c.intentOf(k), manifests: manifests, foreign: map[string]*v1alpha1.Manifest{},
-		templates: map[string][]v1alpha1.ModuleTemplate{}, verified: map[xpv2.ProviderConfigReference]bool{},
+		catalogues: map[string]*catalogue.Catalogue{}, verified: map[xpv2.ProviderConfigReference]bool{},
 		controlPlane: &xpv2.ProviderConfigReference{Kind: v1alpha1.ClusterProviderConfigKind, Name: c.controlPlane},
 		now:          c.currentTime(),
 	}
-	for i := range k.Spec.ForProvider.Modules {
-		module := k.Spec.ForProvider.Modules[i].Name
+	mandatory, err := c.store.mandatory(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	p.addModules(mandatory)
+	for i := range p.modules {
+		module := p.modules[i].Name
 		var err error
-		if p.templates[module], err = c.store.templates(ctx, module); err != nil {
+		if p.catalogues[module], err = c.store.catalogue(ctx, module); err != nil {
 			return nil, err
 		}
 		name := manifestName(k.Name, module)
@@ -131,11 +143,10 @@ func (p *planner) plan() []step {
 	for _, m := range p.manifests {
 		byName[m.Name] = m
 	}
-	modules := p.kyma.Spec.ForProvider.Modules
-	out := make([]step, 0, len(modules)+len(p.manifests))
-	for i := range modules {
-		name := manifestName(p.kyma.Name, modules[i].Name)
-		out = append(out, p.planEnabled(&modules[i], byName[name]))
+	out := make([]step, 0, len(p.modules)+len(p.manifests))
+	for i := range p.modules {
+		name := manifestName(p.kyma.Name, p.modules[i].Name)
+		out = append(out, p.planEnabled(&p.modules[i], byName[name]))
 		delete(byName, name)
 	}
 	for _, m := range byName {
@@ -184,22 +195,31 @@ func (p *planner) planDisabled(live *v1alpha1.Manifest) step {
 // planEnabled plans the step for a module that the Kyma has.
 func (p *planner) planEnabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step {
 	s := step{live: live, demand: wanted, planned: p.intent.plan || m.Mode == v1alpha1.ModePlan}
-	if isUnmanaged(m) {
+	if isUnmanaged(m) && !p.mandatory[m.Name] {
 		return p.planUnmanaged(s, m)
 	}
-	channel := channelOf(p.kyma, m)
+	s.choice = p.choose(m, live)
 	s.status = v1alpha1.ModuleStatus{State: v1alpha1.StateProcessing, Reason: string(v1alpha1.ReasonProgressing)}
 	if live != nil {
 		s.status = statusOf(live)
 		s.stalled = isStalled(live) && (s.status.State == v1alpha1.StateError || s.status.State == v1alpha1.StateWarning)
 	}
-	s.status.Name, s.status.Channel = m.Name, cmp.Or(s.status.Channel, channel)
+	s.status.Name, s.status.Channel, s.status.PendingVersion = m.Name, cmp.Or(s.status.Channel, s.choice.Channel), s.choice.Pending
+	if p.mandatory[m.Name] {
+		s.status.Origin = v1alpha1.ModuleOriginMandatory
+	}
 	if s.status.State == v1alpha1.StateDeleting {
 		setState(&s.status, s.status.State, xpv2.ConditionReason(s.status.Reason),
 			strings.TrimSuffix("waiting for the previous installation to be removed: "+s.status.Message, ": "))
 		return s
 	}
-	t, message := selectTemplate(p.templates[m.Name], m.Name, channel)
+	p.follow(&s, m)
+	return s
+}
+
+// follow plans the step for a module with the version of the catalogue that the Kyma has now.
+func (p *planner) follow(s *step, m *v1alpha1.Module) {
+	t, message := s.choice.Template, s.choice.Error
 	ok := false
 	if t != nil {
 		ok, message = isResolved(t)
@@ -207,31 +227,43 @@ func (p *planner) planEnabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step 
 	switch {
 	case message != "":
 		s.fail(message)
+	case t == nil && s.live == nil:
+		setState(&s.status, v1alpha1.StateProcessing, v1alpha1.ReasonBlocked, s.choice.Message)
+	case t == nil:
+		s.note(s.choice.Message)
 	case !ok:
 		// It is unknown whether the content that is Ready is what the template requests.
-		if live == nil || s.status.State == v1alpha1.StateReady {
+		if s.live == nil || s.status.State == v1alpha1.StateReady {
 			setState(&s.status, v1alpha1.StateProcessing, v1alpha1.ReasonBlocked, "waiting for ModuleTemplate "+t.Name+
 				" to be resolved")
 		}
 	default:
-		p.compare(&s, t, m)
+		p.compare(s, t, m)
+		s.note(s.choice.Message)
+		p.warnAboutIgnored(s, m)
 	}
-	return s
+}
+
+// note adds a message to the status of a module that works, or that has none.
+func (s *step) note(message string) {
+	if message != "" && s.action != actionRollOut && s.action != actionCreate && (s.status.State == v1alpha1.StateReady || s.status.Message == "") {
+		s.status.Message = message
+	}
 }
 
 // compare compares the desired Manifest of a module with the live one, and sets the action.
 func (p *planner) compare(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) {
-	if s.live != nil && isDowngrade(t, s.live) && !allowsDowngrade(p.kyma, t, s.live, m.Name) {
+	if s.live != nil && isDowngrade(t, s.live) && !s.choice.AllowsDowngrade && !allowsDowngrade(p.kyma, t, s.live, m.Name) {
 		s.demand = held
 		s.holdBack(fmt.Sprintf("channel %s has version %s, which is lower than the installed version %s, so the module is "+
-			"not changed; to downgrade, annotate the Kyma with %s=%s@%s", t.Spec.Channel, t.Status.Version, installedVersion(s.live),
+			"not changed; to downgrade, annotate the Kyma with %s=%s@%s", s.choice.Channel, t.Status.Version, installedVersion(s.live),
 			v1alpha1.AnnotationAllowDowngrade, m.Name, t.Status.Version))
 		return
 	}
 	if t = p.postpone(s, t, m); t == nil {
 		return
 	}
-	c, err := p.contentOf(t, m)
+	c, err := p.contentOf(t, m, s.choice.Channel)
 	if err != nil {
 		s.refuse(err.Error())
 		return

@@ -20,11 +20,11 @@ import (
 // Manifest follows until then: t if nothing waits, or that of the installed version. It returns nil if no template has the installed
 // version any longer, or if a maintenance window is invalid: then, the Manifest stays as it is.
 func (p *planner) postpone(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) *v1alpha1.ModuleTemplate {
-	if !p.isUpgrade(s, t, m) {
+	if !p.isUpgrade(s, t) {
 		return t
 	}
 	calendar, err := maintenance.Parse(p.kyma.Spec.ForProvider.MaintenanceWindows)
-	wait, waits := maintenance.WaitAt(calendar, maintenance.DeferralOf(p.kyma, nil, nil), p.now)
+	wait, waits := maintenance.WaitAt(calendar, maintenance.DeferralOf(p.kyma, s.choice.Rollout, s.choice.Policy), p.now)
 	if err == nil && !waits {
 		return t
 	}
@@ -38,7 +38,7 @@ func (p *planner) postpone(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Modu
 	}
 	s.wake = wait.Until
 	message, version := wait.Message(t.Status.Version), s.live.Spec.ForProvider.Version
-	installed := templateOf(p.templates[m.Name], t, version)
+	installed := templateOf(p.catalogues[m.Name].Templates, t, version)
 	if installed == nil {
 		message += fmt.Sprintf("; other changes to the module wait too, because no ModuleTemplate has version %s", version)
 	}
@@ -51,12 +51,12 @@ func (p *planner) postpone(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Modu
 // isUpgrade reports whether a template changes an installed module to a higher version, and the owner of the Kyma did not request it:
 // they did if the module is pinned, has another channel than before, moves to another cluster, or was only planned before. Downgrades
 // never wait, because each of them is requested explicitly, to repair something.
-func (p *planner) isUpgrade(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) bool {
-	if s.live == nil || s.planned || m.Version != "" || s.live.Spec.ForProvider.Mode == v1alpha1.ModePlan {
+func (p *planner) isUpgrade(s *step, t *v1alpha1.ModuleTemplate) bool {
+	if s.live == nil || s.planned || s.choice.Channel == "" || s.live.Spec.ForProvider.Mode == v1alpha1.ModePlan {
 		return false
 	}
 	installed := s.live.Spec.ForProvider.Version
-	if installed == t.Status.Version || s.live.Labels[v1alpha1.LabelChannel] != channelOf(p.kyma, m) || *s.live.Spec.ProviderConfigReference != *p.configOf(t) {
+	if installed == t.Status.Version || s.live.Labels[v1alpha1.LabelChannel] != s.choice.Channel || *s.live.Spec.ProviderConfigReference != *p.configOf(t) {
 		return false
 	}
 	c, err := module.CompareVersions(t.Status.Version, installed)

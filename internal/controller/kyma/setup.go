@@ -63,6 +63,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Watches(&v1alpha1.Kyma{}, w.kymas(), builder.WithPredicates(predicate.Not(firstWrite()), predicate.Or(resource.DesiredStateChanged(), finalizerRemoved()))).
 		Watches(&v1alpha1.Manifest{}, w.manifests()).
 		Watches(&v1alpha1.ModuleTemplate{}, priority.LowHandler(w.usersOfTemplate), builder.WithPredicates(afterStart(), templateUpdates())).
+		Watches(&v1alpha1.ModuleReleaseMeta{}, w.releases(), builder.WithPredicates(afterStart())).
+		Watches(&v1alpha1.RolloutPolicy{}, priority.LowHandler(w.usersOfPolicy), changed).
 		Watches(&v1alpha1.ProviderConfig{}, configs, changed).
 		Watches(&v1alpha1.ClusterProviderConfig{}, configs, changed).
 		WatchesRawSource(o.Shards.Queue(&v1alpha1.KymaList{})).

@@ -5,6 +5,7 @@ package kyma
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,12 +20,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// These are the names of indexes: of Manifests by the UID of their Kyma, of Kymas by the names of their modules, and of
-// ModuleTemplates by the name of their module.
+// These are the names of indexes: of Manifests by the UID of their Kyma, of Kymas by the names of their modules, of ModuleTemplates and
+// ModuleReleaseMetas by the name of their module, and of ModuleReleaseMetas that make it mandatory.
 const (
-	indexKyma    = "kyma"
-	indexModules = "modules"
-	indexModule  = "module"
+	indexKyma      = "kyma"
+	indexModules   = "modules"
+	indexModule    = "module"
+	indexMandatory = "mandatory"
 )
 
 // addIndexes registers the indexes that this controller reads.
@@ -42,11 +44,15 @@ func addIndexes(ctx context.Context, i client.FieldIndexer) error {
 		}},
 		{&v1alpha1.Kyma{}, indexModules, func(o client.Object) []string {
 			k, _ := o.(*v1alpha1.Kyma)
-			out := make([]string, 0, len(k.Spec.ForProvider.Modules))
-			for i := range k.Spec.ForProvider.Modules {
-				out = append(out, k.Spec.ForProvider.Modules[i].Name)
-			}
-			return out
+			return moduleNames(k)
+		}},
+		{&v1alpha1.ModuleReleaseMeta{}, indexModule, func(o client.Object) []string {
+			r, _ := o.(*v1alpha1.ModuleReleaseMeta)
+			return []string{r.Spec.ModuleName}
+		}},
+		{&v1alpha1.ModuleReleaseMeta{}, indexMandatory, func(o client.Object) []string {
+			r, _ := o.(*v1alpha1.ModuleReleaseMeta)
+			return []string{strconv.FormatBool(r.Spec.Mandatory != nil)}
 		}},
 		{&v1alpha1.ModuleTemplate{}, indexModule, func(o client.Object) []string {
 			t, _ := o.(*v1alpha1.ModuleTemplate)
@@ -58,6 +64,20 @@ func addIndexes(ctx context.Context, i client.FieldIndexer) error {
 		}
 	}
 	return nil
+}
+
+// moduleNames returns the names of the modules that a Kyma enables or has.
+func moduleNames(k *v1alpha1.Kyma) []string {
+	out := make([]string, 0, len(k.Spec.ForProvider.Modules))
+	for i := range k.Spec.ForProvider.Modules {
+		out = append(out, k.Spec.ForProvider.Modules[i].Name)
+	}
+	for i := range k.Status.AtProvider.Modules {
+		if m := &k.Status.AtProvider.Modules[i]; m.Origin == v1alpha1.ModuleOriginMandatory && !slices.Contains(out, m.Name) {
+			out = append(out, m.Name)
+		}
+	}
+	return out
 }
 
 // ownerUID returns the UID of the Kyma that controls a Manifest, or that released it to the garbage collector.
@@ -110,13 +130,6 @@ func (s *store) hasUnknown(ctx context.Context, k *v1alpha1.Kyma, known []*v1alp
 	return slices.ContainsFunc(list.Items, func(m metav1.PartialObjectMetadata) bool {
 		return ownerUID(&m) == k.UID && !slices.ContainsFunc(known, func(c *v1alpha1.Manifest) bool { return c.UID == m.UID })
 	}), errors.Wrap(err, "cannot list the Manifests of the Kyma")
-}
-
-// templates returns the ModuleTemplates of a module, in all channels.
-func (s *store) templates(ctx context.Context, name string) ([]v1alpha1.ModuleTemplate, error) {
-	list := &v1alpha1.ModuleTemplateList{}
-	err := s.client.List(ctx, list, client.MatchingFields{indexModule: name}, client.UnsafeDisableDeepCopy)
-	return list.Items, errors.Wrapf(err, "cannot list the ModuleTemplates of module %q", name)
 }
 
 // getManifest returns a Manifest by name, regardless of its owner. It returns nil if the Manifest does not exist.

@@ -14,8 +14,6 @@ import (
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
@@ -26,36 +24,6 @@ const defaultChannel = "regular"
 // channelOf returns the channel of a module, which defaults to the channel of the Kyma.
 func channelOf(k *v1alpha1.Kyma, m *v1alpha1.Module) string {
 	return cmp.Or(m.Channel, k.Spec.ForProvider.Channel, defaultChannel)
-}
-
-// selectTemplate returns the ModuleTemplate of a channel. If the channel has none or more than one, selectTemplate returns a
-// message: it neither falls back to another channel nor chooses between templates.
-func selectTemplate(all []v1alpha1.ModuleTemplate, name, channel string) (*v1alpha1.ModuleTemplate, string) {
-	var found *v1alpha1.ModuleTemplate
-	var names, channels []string
-	for i := range all {
-		t := &all[i]
-		if meta.WasDeleted(t) {
-			continue // Its controller no longer resolves it.
-		}
-		channels = append(channels, t.Spec.Channel)
-		if t.Spec.Channel == channel {
-			found, names = t, append(names, t.Name)
-		}
-	}
-	slices.Sort(names)
-	slices.Sort(channels)
-	switch {
-	case len(names) == 1:
-		return found, ""
-	case len(names) > 1:
-		return nil, fmt.Sprintf("ModuleTemplates %s all provide module %q in channel %q; delete all but one",
-			strings.Join(names, " and "), name, channel)
-	case len(channels) == 0:
-		return nil, fmt.Sprintf("no ModuleTemplate provides module %q; check the name in spec.forProvider.modules", name)
-	}
-	return nil, fmt.Sprintf("module %q has no ModuleTemplate in channel %q; channels that have one: %s",
-		name, channel, strings.Join(slices.Compact(channels), ", "))
 }
 
 // isResolved reports whether a template can be installed. If it cannot, the message contains the reason, or is empty if the
@@ -76,7 +44,7 @@ func allowsDowngrade(k *v1alpha1.Kyma, t *v1alpha1.ModuleTemplate, live *v1alpha
 	named := slices.ContainsFunc(strings.Split(k.Annotations[v1alpha1.AnnotationAllowDowngrade], ","), func(s string) bool {
 		return strings.TrimSpace(s) == want
 	})
-	return named || live.Labels[v1alpha1.LabelChannel] == t.Spec.Channel &&
+	return named || t.Spec.Channel != "" && live.Labels[v1alpha1.LabelChannel] == t.Spec.Channel &&
 		strings.TrimSpace(t.Annotations[v1alpha1.AnnotationAllowDowngrade]) == t.Status.Version
 }
 

@@ -23,7 +23,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
-	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
 
 // These are the delays after a change of a Manifest, so that several changes cause one reconcile: short if a module has
@@ -220,36 +219,6 @@ func templateChanged(was, is *v1alpha1.ModuleTemplate) bool {
 		was.Labels[v1alpha1.LabelControllerName] != is.Labels[v1alpha1.LabelControllerName] ||
 		was.Annotations[v1alpha1.AnnotationAllowDowngrade] != is.Annotations[v1alpha1.AnnotationAllowDowngrade] ||
 		!equality.Semantic.DeepEqual(was.Status.Resources, is.Status.Resources) || !equality.Semantic.DeepEqual(was.Status.Data, is.Status.Data)
-}
-
-// usersOfTemplate returns requests for the Kymas that have a module in the channel of a template, or whose module failed.
-func (w *watches) usersOfTemplate(ctx context.Context, o client.Object) []reconcile.Request {
-	t, ok := o.(*v1alpha1.ModuleTemplate)
-	if !ok {
-		return nil
-	}
-	name := module.NameOf(t)
-	l := &v1alpha1.KymaList{}
-	if err := w.client.List(ctx, l, client.MatchingFields{indexModules: name}, client.UnsafeDisableDeepCopy); err != nil {
-		return nil
-	}
-	var out []reconcile.Request
-	for i := range l.Items {
-		if hasModule(&l.Items[i], name, t.Spec.Channel) {
-			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&l.Items[i])})
-		}
-	}
-	return out
-}
-
-// hasModule reports whether a Kyma depends on the templates of a module in a channel. The message of a module that failed may
-// list its channels.
-func hasModule(k *v1alpha1.Kyma, name, channel string) bool {
-	return slices.ContainsFunc(k.Spec.ForProvider.Modules, func(m v1alpha1.Module) bool {
-		return m.Name == name && channelOf(k, &m) == channel
-	}) || slices.ContainsFunc(k.Status.AtProvider.Modules, func(m v1alpha1.ModuleStatus) bool {
-		return m.Name == name && m.State == v1alpha1.StateError
-	})
 }
 
 // usersOfConfig returns requests for the Kymas whose Manifests use a config. A Manifest has a component descriptor only if

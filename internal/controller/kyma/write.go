@@ -76,9 +76,11 @@ func (s *store) removeSurplus(ctx context.Context, got client.Object, desired *v
 
 // surplus returns the keys of the labels and annotations of a live Manifest that a Kyma set and no longer wants.
 func surplus(live, desired metav1.Object) (labels, annotations []string) {
-	_, has := live.GetLabels()[v1alpha1.LabelControllerName]
-	if _, wants := desired.GetLabels()[v1alpha1.LabelControllerName]; has && !wants {
-		labels = append(labels, v1alpha1.LabelControllerName)
+	for _, key := range []string{v1alpha1.LabelControllerName, v1alpha1.LabelChannel} {
+		_, has := live.GetLabels()[key]
+		if _, wants := desired.GetLabels()[key]; has && !wants {
+			labels = append(labels, key)
+		}
 	}
 	if live.GetAnnotations()[v1alpha1.AnnotationPausedBy] != "" && desired.GetAnnotations()[v1alpha1.AnnotationPausedBy] == "" {
 		annotations = append(annotations, v1alpha1.AnnotationPausedBy, meta.AnnotationKeyReconciliationPaused)

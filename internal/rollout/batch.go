@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A Member is the state of a Kyma in a rollout.
+type Member struct {
+	Namespace, Name string
+	// Wave is the index of the wave of the Kyma, and Hash is its position in it.
+	Wave int
+	Hash uint32
+	// Installed is true if the Kyma has any version. Updated is true if it has the version of the release, or has tried it and rolled it
+	// back.
+	Installed, Updated bool
+	// Ready is true if the module is Ready.
+	Ready bool
+	// Error is true if the module is in state Error, and RolledBack is true if its upgrade was rolled back.
+	Error, RolledBack bool
+	// Offline is true if the cluster cannot be reached.
+	Offline bool
+	// Waiting is true if the Kyma may have the version, but is paused, waits for a maintenance window, or defers it.
+	Waiting bool
+	// Since is the time of the last change of the state of the Kyma.
+	Since time.Time
+	// Message explains why the module is not Ready.
+	Message string
+}
+
+// A wave contains the Kymas of the current wave, sorted by their hash.
+type wave struct {
+	members []Member
+	// budget is the number of failures at which the rollout fails. No more Kymas than that are exposed to the version without being
+	// Ready.
+	budget int
+	// batch is the number of Kymas in a batch.
+	batch int
+	// soak is how long a batch must be Ready.
+	soak time.Duration
+	// failures contains for each member whether it failed.
+	failures []bool
+}
+
+// wave returns the current wave.
+func (s *step) wave() *wave {
+	w := &wave{}
+	for _, m := range s.Members {
+		if m.Wave == int(s.out.Wave) {
+			w.members = append(w.members, m)
+		}
+	}
+	slices.SortFunc(w.members, func(a, b Member) int {
+		return cmp.Or(cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	n := len(w.members)
+	if s.Policy == nil {
+		w.budget, w.batch = share(nil, spreadBudget, n), max(n, 1)
+	} else {
+		spec := waveSpec(s.Policy, int(s.out.Wave))
+		w.budget, w.batch = share(s.Policy.FailureBudget, policyBudget, n), share(spec.Batch, defaultBatch, n)
+		if spec.Soak != nil {
+			w.soak = spec.Soak.Duration
+		}
+	}
+	w.failures = make([]bool, n)
+	reachable := 0
+	for i := range w.members {
+		w.failures[i] = s.isFailed(&w.members[i])
+		if m := &w.members[i]; !m.Offline && !m.Waiting {
+			reachable++
+		}
+	}
+	// A wave in which each Kyma fails has failed, however large the budget.
+	w.budget = max(min(w.budget, reachable), 1)
+	return w
+}
+
+// isFailed reports whether a Kyma that has the version has failed.
+func (s *step) isFailed(m *Member) bool {
+	if !m.Updated || m.Offline || m.Waiting || m.Ready && !m.RolledBack {
+		return false
+	}
+	since := s.since(m)
+	return m.RolledBack || m.Error && since >= errorGrace || since >= s.deadline()
+}
+
+// deadline returns how long a module may take to become Ready.
+func (s *step) deadline() time.Duration {
+	if s.Policy == nil || s.Policy.ProgressDeadline == nil {
+		return defaultDeadline
+	}
+	return s.Policy.ProgressDeadline.Duration
+}
+
+// since returns the time since the threshold was raised last, or since the state of a Kyma changed after that: for example, because its
+// cluster could be reached again, or because its maintenance window began.
+func (s *step) since(m *Member) time.Duration {
+	if s.out.BatchStartedAt == nil {
+		return 0
+	}
+	return min(s.Now.Sub(s.out.BatchStartedAt.Time), s.Now.Sub(m.Since))
+}
+
+// awaitFailure makes the next step happen when the first of some members fails, if its state does not change.
+func (s *step) awaitFailure(members []Member) {
+	for i := range members {
+		m := &members[i]
+		if m.Offline || m.Waiting || m.Updated && m.Ready {
+			continue
+		}
+		after := s.deadline() - s.since(m)
+		if m.Error {
+			after = min(after, errorGrace-s.since(m))
+		}
+		if after > 0 {
+			s.lookAgain(after)
+		}
+	}
+}
+
+// failed returns the number of members that failed.
+func (w *wave) failed() int {
+	n := 0
+	for _, f := range w.failures {
+		if f {
+			n++
+		}
+	}
+	return n
+}
+
+// advance raises the threshold if the members allow it. It returns true if the wave is done.
+func (w *wave) advance(s *step) bool {
+	exposed := w.exposed(s.out.Threshold)
+	end := w.endOfBatch(exposed)
+	if exposed == end && exposed > 0 {
+		if !w.isSettled(exposed) {
+			s.out.SoakingSince = nil
+			s.awaitFailure(w.members[:exposed])
+			return false
+		}
+		if left := s.soak(w.soak); left > 0 {
+			s.lookAgain(left)
+			return false
+		}
+	}
+	if exposed == len(w.members) {
+		return true
+	}
+	if exposed == end {
+		end = w.endOfBatch(exposed + 1)
+	}
+	w.expose(s, exposed, s.limitBySpread(len(w.members), end))
+	return false
+}
+
+// exposed returns the number of members below a threshold.
+func (w *wave) exposed(threshold int64) int {
+	n, _ := slices.BinarySearchFunc(w.members, threshold, func(m Member, t int64) int { return cmp.Compare(int64(m.Hash), t) })
+	return n
+}
+
+// endOfBatch returns the number of members that are exposed at the end of the batch of a number of members.
+func (w *wave) endOfBatch(n int) int {
+	batches := (max(n, 1) + w.batch - 1) / w.batch
+	return min(batches*w.batch, len(w.members))
+}
+
+// isSettled reports whether each of the first members is Ready in the version, has failed, or does not count.
+func (w *wave) isSettled(n int) bool {
+	for i, m := range w.members[:n] {
+		if !m.Offline && !m.Waiting && !w.failures[i] && (!m.Updated || !m.Ready) {
+			return false
+		}
+	}
+	return true
+}
+
+// soak begins to soak, if it has not begun, and returns how long it still takes.
+func (s *step) soak(soak time.Duration) time.Duration {
+	if soak <= 0 {
+		return 0
+	}
+	if s.out.SoakingSince == nil {
+		now := metav1.NewTime(s.Now).Rfc3339Copy()
+		s.out.SoakingSince = &now
+	}
+	return soak - s.Now.Sub(s.out.SoakingSince.Time)
+}
+
+// limitBySpread limits the number of exposed members of a release without a policy by the time since it started.
+func (s *step) limitBySpread(members, end int) int {
+	if s.Policy != nil || s.Spread <= 0 || s.out.StartedAt == nil {
+		return end
+	}
+	part := s.Spread / spreadSteps
+	steps := int(s.Now.Sub(s.out.StartedAt.Time)/max(part, time.Nanosecond)) + 1
+	if steps >= spreadSteps {
+		return end
+	}
+	s.lookAgain(part)
+	return min(end, (members*steps+spreadSteps-1)/spreadSteps)
+}
+
+// expose raises the threshold so that up to a number of members are exposed, but not more members than the budget that are not Ready.
+func (w *wave) expose(s *step, exposed, end int) {
+	risk := 0
+	for i, m := range w.members[:exposed] {
+		if !m.Offline && !m.Waiting && (w.failures[i] || !m.Updated || !m.Ready) {
+			risk++
+		}
+	}
+	unlimited := s.Policy == nil && s.Spread <= 0
+	n := exposed
+	for ; n < end && (unlimited || risk < w.budget); n++ {
+		if m := &w.members[n]; !m.Offline && !m.Waiting && (!m.Updated || !m.Ready) {
+			risk++
+		}
+	}
+	if n > exposed {
+		s.out.Threshold = All
+		if n < len(w.members) {
+			s.out.Threshold = int64(w.members[n-1].Hash) + 1
+		}
+		s.restartBatch()
+	}
+	s.awaitFailure(w.members[:n])
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// All is the threshold that all Kymas are below.
+const All = int64(1) << 32
+
+// rest is the name of the wave of the Kymas that no wave of a policy selects.
+const rest = "rest"
+
+// Hash returns the position of a Kyma in the rollout of a version. It differs for each module and version, so that not always the same
+// Kymas are the first.
+func Hash(uid types.UID, module, version string) uint32 {
+	sum := sha256.Sum256([]byte(string(uid) + "/" + module + "/" + version))
+	return binary.BigEndian.Uint32(sum[:])
+}
+
+// WaveOf returns the index of the first wave that selects labels. Without such a wave, it returns the number of waves. A selector that is
+// not valid selects nothing: see Validate.
+func WaveOf(p *v1alpha1.RolloutPolicySpec, set map[string]string) int {
+	if p == nil {
+		return 0
+	}
+	for i := range p.Waves {
+		s := p.Waves[i].Selector
+		if s == nil {
+			return i
+		}
+		if selector, err := metav1.LabelSelectorAsSelector(s); err == nil && selector.Matches(labels.Set(set)) {
+			return i
+		}
+	}
+	return len(p.Waves)
+}
+
+// NameOf returns the name of a wave. It is empty if there is only one.
+func NameOf(p *v1alpha1.RolloutPolicySpec, wave int) string {
+	switch {
+	case p == nil || len(p.Waves) == 0:
+		return ""
+	case wave < len(p.Waves):
+		return p.Waves[wave].Name
+	}
+	return rest
+}
+
+// Validate returns an error that names the first selector of a policy that is not valid.
+func Validate(p *v1alpha1.RolloutPolicySpec) error {
+	for i := range p.Waves {
+		if _, err := metav1.LabelSelectorAsSelector(p.Waves[i].Selector); err != nil {
+			return errors.Wrapf(err, "spec.waves[%d].selector, of wave %s, is not valid", i, p.Waves[i].Name)
+		}
+	}
+	return nil
+}
+
+// waveSpec returns the specification of a wave. The wave of the Kymas that no wave selects has the batch and soak of the last one.
+func waveSpec(p *v1alpha1.RolloutPolicySpec, wave int) v1alpha1.RolloutWave {
+	if len(p.Waves) == 0 {
+		return v1alpha1.RolloutWave{}
+	}
+	return p.Waves[min(wave, len(p.Waves)-1)]
+}
+
+// share returns a number, or a percentage of n, rounded up, but at least 1. Without a value, it returns the percentage of the default.
+func share(v *intstr.IntOrString, percent, n int) int {
+	of := intstr.FromInt32(0)
+	if v != nil {
+		of = *v
+	}
+	if of.Type == intstr.Int && of.IntValue() > 0 {
+		return of.IntValue()
+	}
+	if scaled, err := intstr.GetScaledValueFromIntOrPercent(&of, n, true); v != nil && err == nil {
+		return max(scaled, 1)
+	}
+	const all = 100
+	return max((n*percent+all-1)/all, 1)
+}
