@@ -33,8 +33,8 @@ type Module struct {
 	Version string `json:"version,omitempty"`
 
 	// managed specifies whether the provider manages the module. With false, the objects of the module stay in the cluster and
-	// keep running, but the provider removes its labels from them and no longer changes them. With true, it manages them again.
-	// Defaults to true.
+	// keep running, but the provider removes its labels from them and no longer changes or deletes them. With true, it manages
+	// them again, without a restart of their pods. Defaults to true.
 	// +optional
 	Managed *bool `json:"managed,omitempty"`
 
@@ -172,7 +172,7 @@ type KymaParameters struct {
 	MaintenanceWindows []MaintenanceWindow `json:"maintenanceWindows,omitempty"`
 
 	// deferUpgradesUntil postpones upgrades of installed modules until this time, but no longer than maxDeferral of the
-	// RolloutPolicy after the rollout of the version started.
+	// RolloutPolicy after the rollout of the version started. Mandatory modules without a RolloutPolicy cannot be deferred.
 	// +optional
 	DeferUpgradesUntil *metav1.Time `json:"deferUpgradesUntil,omitempty"`
 }

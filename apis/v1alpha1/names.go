@@ -39,6 +39,11 @@ const (
 	// and volumes that existed before the module adopted them. Otherwise, they stay in the cluster.
 	AnnotationDeleteAdopted = "kyma.m.crossplane.io/delete-adopted"
 
+	// AnnotationDetach with the value "true" on a Manifest that is being deleted detaches its objects: they stay in the cluster
+	// without the labels of the provider. A Manifest with the same name manages them again. A Kyma sets it for a module whose
+	// managed is false.
+	AnnotationDetach = "kyma.m.crossplane.io/detach"
+
 	// AnnotationClusterChanged on a Manifest or a Kyma allows the Manifest to continue in a different cluster than the one that
 	// it is installed in. The value is the UID of the kube-system namespace of the other cluster.
 	AnnotationClusterChanged = "kyma.m.crossplane.io/cluster-changed"
@@ -126,6 +131,9 @@ const (
 	// ReasonBlocked means that the provider cannot continue until something else changes: for example, a ProviderConfig
 	// does not exist, the target cluster is unreachable, or a channel has no ModuleTemplate.
 	ReasonBlocked xpv2.ConditionReason = "Blocked"
+
+	// ReasonUnmanaged means that managed is false for a module of a Kyma, and that the provider no longer manages its objects.
+	ReasonUnmanaged xpv2.ConditionReason = "Unmanaged"
 )
 
 // Reasons of the condition Ready of a ModuleReleaseMeta, besides Available and Progressing.

@@ -20,6 +20,24 @@ type Deferral struct {
 	Started time.Time
 }
 
+// DeferralOf returns the deferral of upgrades that a Kyma requests, as far as the platform team allows it. rollout is the state of the
+// rollout of the version, and nil if a ModuleTemplate assigns it to a channel. policy is the RolloutPolicy of the version, or nil. Without
+// a policy, only a mandatory module is limited: it cannot be deferred, because the owner of a Kyma can't avoid it by a pin either.
+func DeferralOf(k *v1alpha1.Kyma, rollout *v1alpha1.ChannelRollout, policy *v1alpha1.RolloutPolicySpec) Deferral {
+	out := Deferral{}
+	if until := k.Spec.ForProvider.DeferUpgradesUntil; until != nil {
+		out.Until = until.Time
+	}
+	out.Limited = rollout != nil && (policy != nil || rollout.Channel == v1alpha1.MandatoryChannel)
+	if policy != nil && policy.MaxDeferral != nil {
+		out.Most = policy.MaxDeferral.Duration
+	}
+	if rollout != nil && rollout.StartedAt != nil {
+		out.Started = rollout.StartedAt.Time
+	}
+	return out
+}
+
 // EndAt returns when a deferral ends, or zero if there is none at that time.
 func (d Deferral) EndAt(now time.Time) time.Time {
 	end := d.Until

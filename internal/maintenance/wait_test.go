@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
@@ -57,6 +58,37 @@ func TestWaitAt(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\nWaitAt(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestDeferralOf(t *testing.T) {
+	until, started := metav1.NewTime(timeOf("2026-12-01T00:00:00Z")), metav1.NewTime(timeOf("2026-11-27T00:00:00Z"))
+	k := &v1alpha1.Kyma{}
+	k.Spec.ForProvider.DeferUpgradesUntil = &until
+	channel := &v1alpha1.ChannelRollout{Channel: "regular", StartedAt: &started}
+	mandatory := &v1alpha1.ChannelRollout{Channel: v1alpha1.MandatoryChannel, StartedAt: &started}
+	week := &v1alpha1.RolloutPolicySpec{MaxDeferral: &metav1.Duration{Duration: 168 * time.Hour}}
+	cases := map[string]struct {
+		reason  string
+		kyma    *v1alpha1.Kyma
+		rollout *v1alpha1.ChannelRollout
+		policy  *v1alpha1.RolloutPolicySpec
+		want    Deferral
+	}{
+		"None":            {"A Kyma that defers nothing has no end.", &v1alpha1.Kyma{}, channel, week, Deferral{Limited: true, Most: 168 * time.Hour, Started: started.Time}},
+		"Template":        {"The channel of a ModuleTemplate has no policy.", k, nil, nil, Deferral{Until: until.Time}},
+		"NoPolicy":        {"Without a policy, the owner of the Kyma decides.", k, channel, nil, Deferral{Until: until.Time, Started: started.Time}},
+		"Policy":          {"A policy limits the deferral.", k, channel, week, Deferral{Until: until.Time, Limited: true, Most: 168 * time.Hour, Started: started.Time}},
+		"Default":         {"A policy without maxDeferral allows none.", k, channel, &v1alpha1.RolloutPolicySpec{}, Deferral{Until: until.Time, Limited: true, Started: started.Time}},
+		"Mandatory":       {"A mandatory module is deferred as far as its policy allows.", k, mandatory, week, Deferral{Until: until.Time, Limited: true, Most: 168 * time.Hour, Started: started.Time}},
+		"MandatoryAlways": {"Without a policy, a mandatory module is not deferred.", k, mandatory, nil, Deferral{Until: until.Time, Limited: true, Started: started.Time}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, DeferralOf(tc.kyma, tc.rollout, tc.policy)); diff != "" {
+				t.Errorf("%s\nDeferralOf(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -168,11 +168,26 @@ func (s *fakeServer) mergePatch(kind fakeKind, k cluster.ObjectRef, body []byte)
 	if v := patch.GetResourceVersion(); v != "" && v != o.u().GetResourceVersion() {
 		return 0, refusal(http.StatusConflict, metav1.StatusReasonConflict, "Operation cannot be fulfilled on %s %q: the object has been modified", kind.Resource, k.Name)
 	}
-	before := o.u().DeepCopy()
+	before, managed := o.u().DeepCopy(), patch.GetManagedFields()
+	patch.SetManagedFields(nil)
 	patchInto(o.content, patch.Object)
 	o.disown(before)
+	if managed != nil {
+		o.setOwners(managed)
+	}
 	s.touch(o)
 	return http.StatusOK, o.full()
+}
+
+// setOwners sets the owners to those in managedFields. A single empty entry removes all owners.
+func (o *fakeObject) setOwners(managed []metav1.ManagedFieldsEntry) {
+	o.owners = map[string]*fieldpath.Set{}
+	for i := range managed {
+		m := &managed[i]
+		if fields := fieldset.Of(m.FieldsV1); fields != nil {
+			o.owners[strings.TrimSuffix(m.Manager+"/"+string(m.Operation)+"/"+m.Subresource, "/")] = fields
+		}
+	}
 }
 
 func patchInto(into, patch map[string]any) {

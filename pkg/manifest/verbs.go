@@ -4,10 +4,13 @@ package manifest
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/detach"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/execute"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inspect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
@@ -219,6 +222,51 @@ func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...
 	}
 	left.Gone, left.HookFailures = true, res.HookFailures
 	return left, nil
+}
+
+// Detach detaches the objects of the bundle: they stay in the cluster as they are, without the labels, annotations and field ownership
+// of the engine. The inventory and the release records stay, so that the next Apply of the same bundle manages the objects again, without
+// a change to their specs. Until then, call Apply for no other purpose: it would undo this. Like Remove, Detach uses only the names and
+// labels in the bundle, and returns an *OwnedError if the bundle belongs to another owner. If it is interrupted, call it again.
+func (e *Engine) Detach(ctx context.Context, c cluster.Cluster, b *Bundle) error {
+	w, in, err := e.newDetach(ctx, c, b)
+	if err != nil || w == nil {
+		return err
+	}
+	defer w.end()
+	err = detach.Run(ctx, in)
+	e.Forget(c, b)
+	return err
+}
+
+// IsDetached reports whether Detach has nothing left to do. It reads all objects of the bundle in the cluster.
+func (e *Engine) IsDetached(ctx context.Context, c cluster.Cluster, b *Bundle) (bool, error) {
+	w, in, err := e.newDetach(ctx, c, b)
+	if err != nil || w == nil {
+		return err == nil, err
+	}
+	defer w.end()
+	return detach.IsDone(ctx, in)
+}
+
+// newDetach returns a call with its input to detach the objects of a bundle. The call is nil if the bundle has no inventory.
+func (e *Engine) newDetach(ctx context.Context, c cluster.Cluster, b *Bundle) (*call, detach.Input, error) {
+	w, err := e.newCallByName(ctx, c, b, nil)
+	if err != nil {
+		return nil, detach.Input{}, err
+	}
+	inv, err := w.store.loadOwn(ctx)
+	if inv == nil && err == nil {
+		err = confirm(ctx, w.c, w.where, w.e.messages)
+	}
+	if inv == nil || err != nil {
+		w.end()
+		return nil, detach.Input{}, err
+	}
+	return w, detach.Input{
+		Client: w.client, Marks: w.marks(), Cluster: w.c, Entries: inv.Objects, Concurrency: e.concurrency,
+		Identity: detach.Identity{Set: w.id, Labels: slices.Sorted(maps.Keys(w.labels())), FieldManager: e.identity.FieldManager},
+	}, nil
 }
 
 // firstOf returns an error, or another one if it is nil.

@@ -95,6 +95,7 @@ func baseLayers() []layer {
 func stepLayers() []layer {
 	return []layer{
 		{path: "pkg/manifest/internal/teardown", level: 38, forbidden: []string{"apis"}},
+		{path: "pkg/manifest/internal/detach", level: 38, forbidden: []string{"apis"}},
 		{path: "pkg/manifest/internal/rebuild", level: 38, forbidden: []string{"apis"}},
 		{path: "pkg/manifest/internal/retract", level: 38, forbidden: []string{"apis"}},
 		{path: "pkg/manifest/internal/execute", level: 39, forbidden: []string{"apis"}},

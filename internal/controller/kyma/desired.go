@@ -28,6 +28,8 @@ type intent struct {
 	plan bool
 	// execute applies changes that were only planned.
 	execute bool
+	// detach leaves the objects of a Manifest that is deleted in the cluster, without managing them.
+	detach bool
 	// abandon leaves behind the objects in a cluster that is no longer reachable.
 	abandon bool
 	// deleteAdopted is true if objects that existed before the modules adopted them must be deleted too.
@@ -102,6 +104,8 @@ func desiredManifest(k *v1alpha1.Kyma, in intent, content, live *v1alpha1.Manife
 	}
 	if content != nil {
 		out.Namespace, out.Name, out.Labels, out.Spec = content.Namespace, content.Name, content.Labels, content.Spec
+		// The module is managed again.
+		meta.RemoveAnnotations(out, v1alpha1.AnnotationDetach)
 		// A user can also request an adoption on the Manifest.
 		if live != nil && live.Spec.ForProvider.Adoption == v1alpha1.AdoptionPolicyAdopt {
 			out.Spec.ForProvider.Adoption = v1alpha1.AdoptionPolicyAdopt
@@ -115,6 +119,10 @@ func desiredManifest(k *v1alpha1.Kyma, in intent, content, live *v1alpha1.Manife
 	}
 	if in.policies != nil {
 		out.Spec.ManagementPolicies = in.policies
+	}
+	if in.detach {
+		// Without the policy Delete, the labels would stay too.
+		out.Spec.ManagementPolicies = xpv2.ManagementPolicies{xpv2.ManagementActionAll}
 	}
 	annotate(out, k, in, live)
 	return out
@@ -131,7 +139,7 @@ func keep(out, live *v1alpha1.Manifest) {
 			meta.AddAnnotations(out, map[string]string{meta.AnnotationKeyReconciliationPaused: v})
 		}
 	}
-	for _, key := range []string{v1alpha1.AnnotationAbandon, v1alpha1.AnnotationForceRemoval, v1alpha1.AnnotationDeleteAdopted} {
+	for _, key := range []string{v1alpha1.AnnotationAbandon, v1alpha1.AnnotationForceRemoval, v1alpha1.AnnotationDeleteAdopted, v1alpha1.AnnotationDetach} {
 		if live.Annotations[key] == "true" {
 			meta.AddAnnotations(out, map[string]string{key: "true"})
 		}
@@ -149,6 +157,9 @@ func annotate(out *v1alpha1.Manifest, k *v1alpha1.Kyma, in intent, live *v1alpha
 		meta.RemoveAnnotations(out, v1alpha1.AnnotationPausedBy, meta.AnnotationKeyReconciliationPaused)
 	case live == nil || !meta.IsPaused(live):
 		meta.AddAnnotations(out, map[string]string{meta.AnnotationKeyReconciliationPaused: "true", v1alpha1.AnnotationPausedBy: k.Name})
+	}
+	if in.detach {
+		meta.AddAnnotations(out, map[string]string{v1alpha1.AnnotationDetach: "true"})
 	}
 	if in.abandon {
 		meta.AddAnnotations(out, map[string]string{v1alpha1.AnnotationAbandon: "true"})

@@ -19,6 +19,7 @@ const (
 	reasonUpgraded   event.Reason = "ModuleUpgraded"
 	reasonDowngraded event.Reason = "ModuleDowngraded"
 	reasonRemoved    event.Reason = "ModuleRemoved"
+	reasonDetached   event.Reason = "ModuleDetached"
 	reasonBlocked    event.Reason = "DowngradeBlocked"
 	reasonFailed     event.Reason = "ModuleFailed"
 	reasonAbandoned  event.Reason = "Abandoned"
@@ -71,4 +72,14 @@ func (e *external) recordUpgrade(k *v1alpha1.Kyma, s *step) {
 		message += ", without waiting for the maintenance window or the end of the deferral, because of: " + s.urgency
 	}
 	e.connector.record.Event(k, event.Normal(reason, message))
+}
+
+// recordRemoval records an event about a module that is being removed or detached.
+func (e *external) recordRemoval(k *v1alpha1.Kyma, s *step) {
+	if s.desired != nil && isDetached(s.desired) {
+		e.connector.record.Event(k, event.Normal(reasonDetached, fmt.Sprintf("No longer managing module %s, version %s, whose objects stay in the cluster",
+			s.status.Name, installedVersion(s.live))))
+		return
+	}
+	e.connector.record.Event(k, event.Normal(reasonRemoved, fmt.Sprintf("Removing module %s, Manifest %s", s.status.Name, s.live.Name)))
 }

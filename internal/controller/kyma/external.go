@@ -244,7 +244,7 @@ func (e *external) executeStep(ctx context.Context, k *v1alpha1.Kyma, s *step) (
 		if err := e.connector.store.remove(ctx, k, s.live); err != nil {
 			return applied, err
 		}
-		e.connector.record.Event(k, event.Normal(reasonRemoved, fmt.Sprintf("Removing module %s, Manifest %s", s.status.Name, s.live.Name)))
+		e.recordRemoval(k, s)
 	case actionNone, actionCreate, actionPropagate:
 	}
 	return applied, nil

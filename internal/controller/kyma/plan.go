@@ -182,6 +182,10 @@ func (p *planner) passIntent(s *step) {
 func (p *planner) planDisabled(live *v1alpha1.Manifest) step {
 	s := step{live: live, planned: p.intent.plan, status: statusOf(live)}
 	s.status.Name = moduleOf(p.kyma, live)
+	if isDetached(live) {
+		p.detach(&s) // Its Kyma does not have the module any longer, and requested this before.
+		return s
+	}
 	if s.status.State != v1alpha1.StateDeleting {
 		p.remove(&s, "the module would be uninstalled", "")
 	}
@@ -191,6 +195,9 @@ func (p *planner) planDisabled(live *v1alpha1.Manifest) step {
 // planEnabled plans the step for a module that the Kyma has.
 func (p *planner) planEnabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step {
 	s := step{live: live, demand: wanted, planned: p.intent.plan || m.Mode == v1alpha1.ModePlan}
+	if isUnmanaged(m) && !p.mandatory[m.Name] {
+		return p.planUnmanaged(s, m)
+	}
 	s.choice = p.choose(m, live)
 	s.status = v1alpha1.ModuleStatus{State: v1alpha1.StateProcessing, Reason: string(v1alpha1.ReasonProgressing)}
 	if live != nil {

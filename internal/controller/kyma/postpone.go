@@ -24,7 +24,7 @@ func (p *planner) postpone(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Modu
 		return t
 	}
 	calendar, err := maintenance.Parse(p.kyma.Spec.ForProvider.MaintenanceWindows)
-	wait, waits := maintenance.WaitAt(calendar, p.deferral(s, m), p.now)
+	wait, waits := maintenance.WaitAt(calendar, maintenance.DeferralOf(p.kyma, s.choice.Rollout, s.choice.Policy), p.now)
 	if err == nil && !waits {
 		return t
 	}
@@ -61,24 +61,6 @@ func (p *planner) isUpgrade(s *step, t *v1alpha1.ModuleTemplate) bool {
 	}
 	c, err := module.CompareVersions(t.Status.Version, installed)
 	return err != nil || c > 0
-}
-
-// deferral returns the deferral of an upgrade that a Kyma requests, and its limit.
-func (p *planner) deferral(s *step, m *v1alpha1.Module) maintenance.Deferral {
-	out := maintenance.Deferral{Limited: p.mandatory[m.Name]}
-	if policy := s.choice.Policy; policy != nil {
-		out.Limited = true
-		if policy.MaxDeferral != nil {
-			out.Most = policy.MaxDeferral.Duration
-		}
-	}
-	if r := s.choice.Rollout; r != nil && r.StartedAt != nil {
-		out.Started = r.StartedAt.Time
-	}
-	if until := p.kyma.Spec.ForProvider.DeferUpgradesUntil; until != nil {
-		out.Until = until.Time
-	}
-	return out
 }
 
 // maxUrgency is the maximum length of the reason of an urgent upgrade in an event, in bytes.

@@ -85,6 +85,9 @@ func surplus(live, desired metav1.Object) (labels, annotations []string) {
 	if live.GetAnnotations()[v1alpha1.AnnotationPausedBy] != "" && desired.GetAnnotations()[v1alpha1.AnnotationPausedBy] == "" {
 		annotations = append(annotations, v1alpha1.AnnotationPausedBy, meta.AnnotationKeyReconciliationPaused)
 	}
+	if live.GetAnnotations()[v1alpha1.AnnotationDetach] != "" && desired.GetAnnotations()[v1alpha1.AnnotationDetach] == "" {
+		annotations = append(annotations, v1alpha1.AnnotationDetach)
+	}
 	return labels, annotations
 }
 

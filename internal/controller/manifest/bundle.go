@@ -51,13 +51,8 @@ type content struct {
 func (s *content) bundleOf(mr *v1alpha1.Manifest) (*manifest.Bundle, error) {
 	p := &mr.Spec.ForProvider
 	out := outlineOf(mr)
-	out.Tenant, out.Labels = mr.Namespace, map[string]string{}
+	out.Tenant = mr.Namespace
 	out.Drift, out.Recreate = driftPolicy(p.Drift), p.ImmutableFields == v1alpha1.ImmutableFieldsPolicyRecreate
-	for _, l := range labels {
-		if v, ok := mr.Labels[l]; ok {
-			out.Labels[l] = v
-		}
-	}
 	for i := range p.Installs {
 		in, err := s.installOf(&p.Installs[i])
 		if err != nil {

@@ -31,6 +31,8 @@ type Engine interface {
 	Apply(ctx context.Context, c cluster.Cluster, b *engine.Bundle, o ...engine.CallOption) (engine.Result, error)
 	Plan(ctx context.Context, c cluster.Cluster, b *engine.Bundle, o ...engine.CallOption) (engine.Plan, error)
 	Remove(ctx context.Context, c cluster.Cluster, b *engine.Bundle, o ...engine.CallOption) (engine.Removal, error)
+	Detach(ctx context.Context, c cluster.Cluster, b *engine.Bundle) error
+	IsDetached(ctx context.Context, c cluster.Cluster, b *engine.Bundle) (bool, error)
 }
 
 // external is the external client of one pass. A pass decides what to install, observes it, applies it, and reports once: in

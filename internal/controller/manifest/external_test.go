@@ -27,6 +27,8 @@ import (
 
 // mockEngine returns fixed results.
 type mockEngine struct {
+	Engine // Tests do not call the other methods.
+
 	observe func() (engine.Observation, error)
 	apply   func() (engine.Result, error)
 	remove  func() (engine.Removal, error)

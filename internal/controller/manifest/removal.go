@@ -59,14 +59,20 @@ func removalAfter(err error) removal {
 	return blocked
 }
 
-// outlineOf returns the bundle of a Manifest without its parts. It is enough to remove the objects that the inventory lists.
+// outlineOf returns the bundle of a Manifest without its parts. It is enough to remove or to detach the objects that the inventory lists.
 func outlineOf(mr *v1alpha1.Manifest) *engine.Bundle {
-	return &engine.Bundle{
+	out := &engine.Bundle{
 		Name: naming.InventoryOf(mr), Owner: naming.OwnerOf(mr), OwnerRequired: !naming.InNamespace(mr), Adopt: adopts(mr),
 		OwnerUID:   string(mr.UID),
 		ClusterUID: mr.Status.AtProvider.ClusterUID, NewClusterUID: mr.Annotations[v1alpha1.AnnotationClusterChanged],
-		Installed: naming.HadInventory(mr),
+		Installed: naming.HadInventory(mr), Labels: map[string]string{},
 	}
+	for _, l := range labels {
+		if v, ok := mr.Labels[l]; ok {
+			out.Labels[l] = v
+		}
+	}
+	return out
 }
 
 // neverInstalled reports whether a Manifest never reached its cluster.
@@ -91,7 +97,7 @@ func (nothing) Disconnect(context.Context) error { return nil }
 func (e *external) observeRemoval(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalObservation, error) {
 	err, exists := checkReady(e.cluster), false
 	if err == nil {
-		exists, err = e.engine.Exists(ctx, e.cluster, e.choice.bundle)
+		exists, err = e.exists(ctx, mr)
 		e.reportOwner(err)
 	}
 	if q := quietly(e.after, err); q != nil {
@@ -118,9 +124,9 @@ func (e *external) observeRemoval(ctx context.Context, mr *v1alpha1.Manifest) (m
 
 // Delete executes the next step of the removal.
 func (e *external) Delete(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalDelete, error) {
-	r, err := e.engine.Remove(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
+	r, err := e.removeOrDetach(ctx, mr)
 	e.report.recordRemoval(mr, r)
-	e.sharer.Changed(len(r.HandedOver) > 0)
+	e.sharer.Changed(len(r.HandedOver) > 0 || detaches(mr))
 	if err != nil {
 		can := removalAfter(err)
 		if can == denied {
@@ -134,4 +140,25 @@ func (e *external) Delete(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 		e.again()
 	}
 	return managed.ExternalDelete{}, nil
+}
+
+// detaches reports whether a Manifest that is being deleted leaves its objects in the cluster, and no longer manages them.
+func detaches(mr *v1alpha1.Manifest) bool { return asked(mr, v1alpha1.AnnotationDetach) }
+
+// exists reports whether anything is left to remove or to detach.
+func (e *external) exists(ctx context.Context, mr *v1alpha1.Manifest) (bool, error) {
+	if detaches(mr) {
+		done, err := e.engine.IsDetached(ctx, e.cluster, e.choice.bundle)
+		return !done && err == nil, err
+	}
+	return e.engine.Exists(ctx, e.cluster, e.choice.bundle)
+}
+
+// removeOrDetach executes the next step of the removal, or detaches all objects.
+func (e *external) removeOrDetach(ctx context.Context, mr *v1alpha1.Manifest) (engine.Removal, error) {
+	if detaches(mr) {
+		err := e.engine.Detach(ctx, e.cluster, e.choice.bundle)
+		return engine.Removal{State: engine.Deleting, Gone: err == nil}, err
+	}
+	return e.engine.Remove(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 }
