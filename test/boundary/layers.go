@@ -59,6 +59,7 @@ func layers() []layer {
 		{path: "pkg/manifest", level: 40, forbidden: []string{"apis"}},
 		{path: "internal/source", level: 50},
 		{path: "internal/module", level: 60},
+		{path: "internal/kymaset", level: 60},
 		{path: "pkg/cluster/connect", level: 60, forbidden: []string{"apis"}},
 		{path: "internal/cli", level: 70},
 		{path: "cmd", level: 80},
@@ -130,6 +131,7 @@ func controllerLayers() []layer {
 		{path: "internal/controller/conditions", level: 70},
 		{path: "internal/controller/timeout", level: 70},
 		{path: "internal/controller/sharding", level: 70},
+		{path: "internal/controller/removal", level: 70},
 		{path: "internal/controller/settings", level: 71},
 		{path: "internal/controller/config", level: 72},
 		{path: "internal/controller/secrets", level: 73},
@@ -139,6 +141,7 @@ func controllerLayers() []layer {
 		{path: "internal/controller/manifest/naming", level: 72},
 		{path: "internal/controller/manifest", level: 73},
 		{path: "internal/controller/moduletemplate", level: 73},
+		{path: "internal/controller/kymaset", level: 73},
 	}
 	for i := range out {
 		out[i].forbidden = []string{"internal/cli"}
