@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/kyma"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/kymaset"
 	manifestcontroller "github.com/crossplane-contrib/provider-kyma/internal/controller/manifest"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/history"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/moduletemplate"
@@ -59,6 +60,11 @@ func (c *controllers) steps(ctx context.Context) []step {
 			kinds: with(v1alpha1.KymaGroupVersionKind, v1alpha1.ModuleTemplateGroupVersionKind, v1alpha1.ManifestGroupVersionKind),
 			after: "Manifests",
 			setup: func() error { return c.kymas(ctx) },
+		},
+		{
+			name:  "KymaSets",
+			kinds: []schema.GroupVersionKind{v1alpha1.KymaSetGroupVersionKind, v1alpha1.KymaGroupVersionKind, v1alpha1.ProviderConfigGroupVersionKind},
+			setup: func() error { return kymaset.Setup(ctx, c.mgr, c.manifests.Options) },
 		},
 	}
 }
