@@ -11,18 +11,23 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
+// object is an object of a kind of Kubernetes.
+type object interface {
+	metav1.Object
+	runtime.Object
+}
+
 // An Object is the desired state of an object in the form in which it is applied.
 type Object struct{ *unstructured.Unstructured }
 
 // Encode returns the apply configuration of a desired object, with a digest of it in an annotation.
-func Encode(o client.Object, kind schema.GroupVersionKind) (Object, error) {
+func Encode(o object, kind schema.GroupVersionKind) (Object, error) {
 	u, err := encode(o)
 	if err != nil {
 		return Object{}, err
@@ -41,7 +46,7 @@ func Encode(o client.Object, kind schema.GroupVersionKind) (Object, error) {
 }
 
 // encode returns the fields of an object that a KymaSet may apply.
-func encode(o client.Object) (map[string]any, error) {
+func encode(o object) (map[string]any, error) {
 	u, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot encode an object")
@@ -53,7 +58,7 @@ func encode(o client.Object) (map[string]any, error) {
 
 // IsApplied reports whether a live object has what a desired one has. The digest finds fields that left the template, and the
 // comparison finds fields that another client has changed. A live object can have more: defaults, and what its owner added.
-func IsApplied(live client.Object, desired Object) (bool, error) {
+func IsApplied(live object, desired Object) (bool, error) {
 	digest := v1alpha1.AnnotationKymaSetDigest
 	if live.GetAnnotations()[digest] != desired.GetAnnotations()[digest] {
 		return false, nil

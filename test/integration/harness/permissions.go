@@ -22,7 +22,7 @@ func ProviderVerbs() []string { return []string{"get", "list", "watch", "update"
 
 // Restricted returns the path of a kubeconfig for a user of the control plane with the permissions that the RBAC manager of
 // Crossplane grants providers. They are revoked at the end of the spec.
-func (s *Space) Restricted(ctx context.Context) string {
+func Restricted(ctx context.Context, s *Space) string {
 	GinkgoHelper()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: s.Name}, Rules: rulesOf(ProviderVerbs())}
 	binding := &rbacv1.ClusterRoleBinding{
@@ -40,18 +40,18 @@ func (s *Space) Restricted(ctx context.Context) string {
 }
 
 // Allow restricts the permissions of the user to these verbs.
-func (s *Space) Allow(ctx context.Context, verbs ...string) {
+func Allow(ctx context.Context, s *Space, verbs ...string) {
 	GinkgoHelper()
-	s.setRules(ctx, rulesOf(verbs))
+	setRules(ctx, s, rulesOf(verbs))
 }
 
 // AllowMore grants the user more than what providers have.
-func (s *Space) AllowMore(ctx context.Context, rules ...rbacv1.PolicyRule) {
+func AllowMore(ctx context.Context, s *Space, rules ...rbacv1.PolicyRule) {
 	GinkgoHelper()
-	s.setRules(ctx, slices.Concat(rulesOf(ProviderVerbs()), rules))
+	setRules(ctx, s, slices.Concat(rulesOf(ProviderVerbs()), rules))
 }
 
-func (s *Space) setRules(ctx context.Context, rules []rbacv1.PolicyRule) {
+func setRules(ctx context.Context, s *Space, rules []rbacv1.PolicyRule) {
 	GinkgoHelper()
 	role := &rbacv1.ClusterRole{}
 	Expect(Env.ControlClient.Get(ctx, client.ObjectKey{Name: s.Name}, role)).To(Succeed())

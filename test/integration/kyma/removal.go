@@ -219,7 +219,7 @@ var _ = Describe("Deleting a Kyma", func() {
 	})
 
 	It("works without the permission to delete Manifests, but not without the permission to read them", func(ctx SpecContext) {
-		kubeconfig := s.Restricted(ctx)
+		kubeconfig := Restricted(ctx, s)
 		WithProvider(ctx, func(p *Provider) { p.Kubeconfig = kubeconfig })
 		other := NewOffer(s, "other")
 		other.Release(ctx, "regular", "1.0.0")
@@ -241,10 +241,10 @@ var _ = Describe("Deleting a Kyma", func() {
 		m.Hold(ctx, true)
 		s.DeleteKyma(ctx, "kyma")
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(HaveModule(m.Name, v1alpha1.StateDeleting, "example.org/hold"))
-		s.Allow(ctx, "get", "watch")
+		Allow(ctx, s, "get", "watch")
 		m.Hold(ctx, false)
 		Consistently(Gone(s.GetKyma)).WithContext(ctx).WithArguments("kyma").Should(BeFalse())
-		s.Allow(ctx, ProviderVerbs()...)
+		Allow(ctx, s, ProviderVerbs()...)
 		Eventually(Gone(s.GetKyma)).WithContext(ctx).WithTimeout(Recovery).WithArguments("kyma").Should(BeTrue())
 		expectNothing(ctx)
 	})

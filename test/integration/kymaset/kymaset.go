@@ -249,7 +249,7 @@ var _ = Describe("A KymaSet", func() {
 	})
 
 	It("works with the permissions that Crossplane grants, and reports which ones a selector needs", func(ctx SpecContext) {
-		kubeconfig := s.Restricted(ctx)
+		kubeconfig := Restricted(ctx, s)
 		WithProvider(ctx, func(p *Provider) { p.Kubeconfig = kubeconfig })
 		addCluster(ctx, s, "one", "a")
 		addCluster(ctx, s, "two", "a")
@@ -267,7 +267,7 @@ var _ = Describe("A KymaSet", func() {
 		Eventually(get).WithContext(ctx).WithArguments(set.Name).Should(isReady(corev1.ConditionFalse, v1alpha1.ReasonBlocked, "no permission to get namespaces: grant it as in examples/rbac/kymaset.yaml"))
 		Consistently(s.GetKyma).WithContext(ctx).WithArguments("two").Should(HaveField("DeletionTimestamp", BeNil()))
 		edit(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.Name}}, `{"metadata":{"labels":{"env":"prod"}}}`)
-		s.AllowMore(ctx, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "list", "watch"}})
+		AllowMore(ctx, s, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "list", "watch"}})
 		Eventually(get).WithContext(ctx).WithArguments(set.Name).Should(report(1, 1, 1, 0))
 
 		By("removing the label of the namespace")
