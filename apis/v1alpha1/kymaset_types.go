@@ -22,7 +22,8 @@ const (
 
 // A ProviderConfigSelection selects ProviderConfigs.
 type ProviderConfigSelection struct {
-	// namespaceSelector selects namespaces by their labels. Defaults to all namespaces.
+	// namespaceSelector selects namespaces by their labels. Defaults to all namespaces. The provider needs permission to read
+	// namespaces: see docs/api/kymaset.md.
 	// +optional
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
 
@@ -33,7 +34,8 @@ type ProviderConfigSelection struct {
 
 // A ClusterAPISelection selects Clusters of Cluster API.
 type ClusterAPISelection struct {
-	// namespaceSelector selects namespaces by their labels. Defaults to all namespaces.
+	// namespaceSelector selects namespaces by their labels. Defaults to all namespaces. The provider needs permission to read
+	// namespaces: see docs/api/kymaset.md.
 	// +optional
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
 
@@ -55,6 +57,41 @@ type KymaTemplateMetadata struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
+// KymaTemplateParameters specify the modules of each cluster of a KymaSet. They have the fields of spec.forProvider of Kyma.
+type KymaTemplateParameters struct {
+	// channel is the release channel of all modules that do not specify one. It may contain parameters of the cluster.
+	// +optional
+	// +kubebuilder:default=regular
+	// +kubebuilder:validation:MinLength=3
+	// +kubebuilder:validation:MaxLength=512
+	Channel string `json:"channel,omitempty"`
+
+	// mode specifies whether changes are applied to the clusters: Apply or Plan. See spec.forProvider.mode of Kyma. If it is not
+	// set, the owner of a Kyma can set it.
+	// +optional
+	Mode Mode `json:"mode,omitempty"`
+
+	// modules to install in each cluster. Strings in values may contain parameters of the cluster. The owner of a Kyma can add
+	// modules to it.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
+	Modules []Module `json:"modules,omitempty"`
+
+	// maintenanceWindows lists the periods in which installed modules may be upgraded. See spec.forProvider.maintenanceWindows of
+	// Kyma. If it is not set, the owner of a Kyma can set it.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	MaintenanceWindows []MaintenanceWindow `json:"maintenanceWindows,omitempty"`
+
+	// deferUpgradesUntil postpones upgrades of installed modules until this time. See spec.forProvider.deferUpgradesUntil of Kyma.
+	// If it is not set, the owner of a Kyma can set it.
+	// +optional
+	DeferUpgradesUntil *metav1.Time `json:"deferUpgradesUntil,omitempty"`
+}
+
 // A KymaTemplateSpec is the spec of the Kymas of a KymaSet, without the reference to the cluster.
 type KymaTemplateSpec struct {
 	// managementPolicies of the Kymas. See spec.managementPolicies of Kyma.
@@ -68,7 +105,7 @@ type KymaTemplateSpec struct {
 	// literal $(, write $$(.
 	// +optional
 	// +kubebuilder:default={}
-	ForProvider KymaParameters `json:"forProvider,omitempty"`
+	ForProvider KymaTemplateParameters `json:"forProvider,omitempty"`
 }
 
 // A KymaTemplate is the template of the Kymas of a KymaSet.
@@ -85,12 +122,12 @@ type KymaTemplate struct {
 // A KymaSetSpec specifies the clusters that have a Kyma, and the template of the Kymas.
 // +kubebuilder:validation:XValidation:rule="has(self.providerConfigs) != has(self.clusterAPI)",message="exactly one of providerConfigs and clusterAPI must be set"
 type KymaSetSpec struct {
-	// providerConfigs selects ProviderConfigs. Each of them gets a Kyma, in its namespace.
+	// providerConfigs selects ProviderConfigs. Each of them gets a Kyma, in its namespace and with its name.
 	// +optional
 	ProviderConfigs *ProviderConfigSelection `json:"providerConfigs,omitempty"`
 
 	// clusterAPI selects Clusters of Cluster API. Each of them gets a ProviderConfig with its kubeconfig Secret, and a Kyma, in its
-	// namespace.
+	// namespace and with its name. The provider needs permission to read them: see docs/api/kymaset.md.
 	// +optional
 	ClusterAPI *ClusterAPISelection `json:"clusterAPI,omitempty"`
 
@@ -98,8 +135,9 @@ type KymaSetSpec struct {
 	// +required
 	Template KymaTemplate `json:"template"`
 
-	// clusterRemovalPolicy specifies what happens to the Kyma of a cluster that is no longer selected: Delete or Orphan. It also
-	// applies to all Kymas when the KymaSet is deleted.
+	// clusterRemovalPolicy specifies what happens to the Kyma of a cluster that is no longer selected: Delete or Orphan. Delete
+	// removes the modules from the cluster. It also applies to all Kymas when the KymaSet is deleted. If another KymaSet selects the
+	// cluster, it takes over the Kyma instead. If the ProviderConfig or the Cluster itself is deleted, the Kyma is always deleted.
 	// +optional
 	// +kubebuilder:default=Delete
 	ClusterRemovalPolicy ClusterRemovalPolicy `json:"clusterRemovalPolicy,omitempty"`
@@ -143,7 +181,7 @@ type KymaSetStatus struct {
 	// +optional
 	Ready int32 `json:"ready"`
 
-	// failed is the number of clusters whose Kyma could not be applied or is in state Error.
+	// failed is the number of clusters whose Kyma could not be applied, or is in state Error.
 	// +optional
 	Failed int32 `json:"failed"`
 
@@ -154,7 +192,8 @@ type KymaSetStatus struct {
 	Failures []KymaSetFailure `json:"failures,omitempty"`
 }
 
-// A KymaSet creates a Kyma for each cluster that it selects, now and later.
+// A KymaSet creates a Kyma for each cluster that it selects, now and later. Its name has at most 63 characters.
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="metadata.name must have at most 63 characters, because it is the value of a label"
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:storageversion

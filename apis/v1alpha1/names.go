@@ -63,6 +63,19 @@ const (
 	AnnotationReleasedBy = "kyma.m.crossplane.io/released-by"
 )
 
+// The marks of the objects of a KymaSet: of Kymas, and of the ProviderConfigs of Clusters of Cluster API.
+const (
+	// LabelKymaSet is the name of the KymaSet that manages an object. Users can set it on a Kyma or a ProviderConfig with the name of
+	// a cluster, so that the KymaSet takes it over.
+	LabelKymaSet = "kyma.m.crossplane.io/kyma-set"
+
+	// AnnotationKymaSetUID is the UID of the KymaSet that applied an object. A KymaSet only removes objects with its own UID.
+	AnnotationKymaSetUID = "kyma.m.crossplane.io/kyma-set-uid"
+
+	// AnnotationKymaSetDigest identifies what the KymaSet applied.
+	AnnotationKymaSetDigest = "kyma.m.crossplane.io/kyma-set-digest"
+)
+
 // Types of conditions other than Ready and Synced.
 const (
 	// TypeResolved is True on a ModuleTemplate if its component descriptor was read and can be installed.

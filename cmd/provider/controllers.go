@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/kyma"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/kymaset"
 	manifestcontroller "github.com/crossplane-contrib/provider-kyma/internal/controller/manifest"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/history"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/moduletemplate"
@@ -68,6 +69,11 @@ func (c *controllers) steps(ctx context.Context) []step {
 				v1alpha1.ModuleReleaseMetaGroupVersionKind, v1alpha1.RolloutPolicyGroupVersionKind),
 			after: "Kymas",
 			setup: func() error { return c.releases(ctx) },
+		},
+		{
+			name:  "KymaSets",
+			kinds: []schema.GroupVersionKind{v1alpha1.KymaSetGroupVersionKind, v1alpha1.KymaGroupVersionKind, v1alpha1.ProviderConfigGroupVersionKind},
+			setup: func() error { return kymaset.Setup(ctx, c.mgr, c.manifests.Options) },
 		},
 	}
 }

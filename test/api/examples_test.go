@@ -45,7 +45,7 @@ func TestExamples(t *testing.T) {
 		})
 	}
 	for _, kind := range []string{
-		"Kyma", "ModuleTemplate", "Manifest", "ProviderConfig", "ClusterProviderConfig",
+		"Kyma", "KymaSet", "ModuleTemplate", "Manifest", "ProviderConfig", "ClusterProviderConfig",
 		"Provider", "DeploymentRuntimeConfig", "Configuration", "Function", "ManagedResourceActivationPolicy",
 		"CompositeResourceDefinition", "Composition", "KymaEnvironment", "KymaEnvironmentClaim",
 	} {

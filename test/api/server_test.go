@@ -49,10 +49,10 @@ func of(kind string) dynamic.ResourceInterface {
 	resources := map[string]string{
 		"Manifest": "manifests", "ProviderConfig": "providerconfigs",
 		"ClusterProviderConfig": "clusterproviderconfigs", "ProviderConfigUsage": "providerconfigusages",
-		"Kyma": "kymas", "ModuleTemplate": "moduletemplates",
+		"Kyma": "kymas", "ModuleTemplate": "moduletemplates", "KymaSet": "kymasets",
 	}
 	r := client.Resource(schema.GroupVersionResource{Group: group, Version: version, Resource: resources[kind]})
-	if kind == "ClusterProviderConfig" || kind == "ModuleTemplate" {
+	if kind == "ClusterProviderConfig" || kind == "ModuleTemplate" || kind == "KymaSet" {
 		return r
 	}
 	return r.Namespace(metav1.NamespaceDefault)

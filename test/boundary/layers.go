@@ -60,6 +60,9 @@ func layers() []layer {
 		{path: "internal/source", level: 50},
 		{path: "internal/module", level: 60},
 		{path: "internal/maintenance", level: 60},
+		{path: "internal/rollout", level: 60},
+		{path: "internal/catalogue", level: 65},
+		{path: "internal/kymaset", level: 60},
 		{path: "pkg/cluster/connect", level: 60, forbidden: []string{"apis"}},
 		{path: "internal/cli", level: 70},
 		{path: "cmd", level: 80},
@@ -132,6 +135,7 @@ func controllerLayers() []layer {
 		{path: "internal/controller/conditions", level: 70},
 		{path: "internal/controller/timeout", level: 70},
 		{path: "internal/controller/sharding", level: 70},
+		{path: "internal/controller/removal", level: 70},
 		{path: "internal/controller/settings", level: 71},
 		{path: "internal/controller/config", level: 72},
 		{path: "internal/controller/secrets", level: 73},
@@ -141,6 +145,7 @@ func controllerLayers() []layer {
 		{path: "internal/controller/manifest/naming", level: 72},
 		{path: "internal/controller/manifest", level: 73},
 		{path: "internal/controller/moduletemplate", level: 73},
+		{path: "internal/controller/kymaset", level: 73},
 	}
 	for i := range out {
 		out[i].forbidden = []string{"internal/cli"}

@@ -14,6 +14,7 @@ import (
 
 	_ "github.com/crossplane-contrib/provider-kyma/test/integration/kyma"
 	_ "github.com/crossplane-contrib/provider-kyma/test/integration/kymactl"
+	_ "github.com/crossplane-contrib/provider-kyma/test/integration/kymaset"
 	_ "github.com/crossplane-contrib/provider-kyma/test/integration/manifest"
 	_ "github.com/crossplane-contrib/provider-kyma/test/integration/manifest/bad"
 	_ "github.com/crossplane-contrib/provider-kyma/test/integration/manifest/drift"

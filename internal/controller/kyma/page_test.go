@@ -41,7 +41,7 @@ func TestPage(t *testing.T) {
 			}
 			return err
 		}},
-		"Release": {reason: "The Manifest was not released.", do: func() error { return newStore(c, nil).release(t.Context(), k, m) }},
+		"Release": {reason: "The Manifest was not released.", do: func() error { return newStore(c, nil).removals.Release(t.Context(), m, ownerOf(k)) }},
 		"Update":  {reason: "The Manifest was not changed.", do: func() error { return apply(desiredManifest(k, intent{}, nil, m)) }},
 		"Create": {reason: "The Manifest was not created.", do: func() error {
 			return apply(desiredOf(k, newTemplate("a", "regular", "1.0.0"), v1alpha1.Module{Name: "a"}, nil))

@@ -294,7 +294,7 @@ func TestServer(t *testing.T) {
 			live := s.create("")
 			s.delete(live)
 			again := s.create("")
-			if err := s.store.release(s.Context(), s.kyma, live); err != nil {
+			if err := s.release(live); err != nil {
 				s.Errorf("want nothing to happen, got %v", err)
 			}
 			if diff := cmp.Diff(again, s.get()); diff != "" {
@@ -303,7 +303,7 @@ func TestServer(t *testing.T) {
 		}},
 		"Released": {"A Manifest that was released keeps its owner that does not exist, and gets no other one.", func(s *serverTest) {
 			live := s.create("")
-			if err := s.store.release(s.Context(), s.kyma, live); err != nil {
+			if err := s.release(live); err != nil {
 				s.Fatal(err)
 			}
 			released := s.get()
@@ -333,4 +333,10 @@ func (s *serverTest) delete(m *v1alpha1.Manifest) {
 	if err := s.client.Delete(context.WithoutCancel(s.Context()), m); err != nil {
 		s.Fatal(err)
 	}
+}
+
+// release releases the Manifest to the garbage collector.
+func (s *serverTest) release(m *v1alpha1.Manifest) error {
+	s.Helper()
+	return s.store.ignoreOutdated(s.Context(), s.kyma, m, s.store.removals.Release(s.Context(), m, ownerOf(s.kyma)))
 }

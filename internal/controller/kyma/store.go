@@ -10,12 +10,12 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/removal"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
@@ -100,13 +100,13 @@ type store struct {
 	client client.Client
 	// server reads from the API server.
 	server client.Reader
-	// deletable caches for each namespace whether the provider is allowed to delete Manifests there.
-	deletable *cache.Expiring
+	// removals deletes Manifests.
+	removals *removal.Remover
 }
 
 // newStore returns a store that writes through c, and reads through c or from the API server.
 func newStore(c client.Client, server client.Reader) *store {
-	return &store{client: c, server: server, deletable: cache.NewExpiring()}
+	return &store{client: c, server: server, removals: removal.New(c, v1alpha1.ManifestGroupVersionKind, "manifests")}
 }
 
 // manifests returns the Manifests of a Kyma in the cache, sorted by name.

@@ -48,7 +48,7 @@ func (w *watches) kymas() handler.EventHandler {
 	}
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e ctrlevent.CreateEvent, q queue) {
-			if !e.IsInInitialList {
+			if !e.IsInInitialList && e.Object.GetAnnotations()[v1alpha1.AnnotationKymaSetDigest] == "" {
 				w.priorities.AddEdit(client.ObjectKeyFromObject(e.Object))
 			}
 			add(e.Object, q)
@@ -56,7 +56,7 @@ func (w *watches) kymas() handler.EventHandler {
 		UpdateFunc: func(_ context.Context, e ctrlevent.UpdateEvent, q queue) {
 			was, ok := e.ObjectOld.(*v1alpha1.Kyma)
 			is, isok := e.ObjectNew.(*v1alpha1.Kyma)
-			if ok && isok && isEdit(was, is) {
+			if ok && isok && isEdit(was, is) && !isOfSet(was, is) {
 				w.priorities.AddEdit(client.ObjectKeyFromObject(is))
 			}
 			add(e.ObjectNew, q)
@@ -65,6 +65,11 @@ func (w *watches) kymas() handler.EventHandler {
 			q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.Object)})
 		},
 	}
+}
+
+// isOfSet reports whether a KymaSet changed a Kyma. It changes many Kymas at once.
+func isOfSet(was, is *v1alpha1.Kyma) bool {
+	return was.Annotations[v1alpha1.AnnotationKymaSetDigest] != is.Annotations[v1alpha1.AnnotationKymaSetDigest]
 }
 
 // isEdit reports whether a change of a Kyma was made by anyone but the provider.

@@ -5,20 +5,18 @@ package kyma
 import (
 	"context"
 	"maps"
-	"time"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/removal"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
@@ -57,7 +55,7 @@ func (s *store) apply(ctx context.Context, k *v1alpha1.Kyma, desired *v1alpha1.M
 }
 
 // removeSurplus removes the labels and annotations that a desired Manifest no longer has, but that server-side apply kept
-// because another field manager owns them too: a user, or an earlier version of the provider. Like the patch of release, its
+// because another field manager owns them too: a user, or an earlier version of the provider. Like the patch of a removal, its
 // patch contains the UID.
 func (s *store) removeSurplus(ctx context.Context, got client.Object, desired *v1alpha1.Manifest) error {
 	surplusLabels, surplusAnnotations := surplus(got, desired)
@@ -121,62 +119,24 @@ func (s *store) isOutdated(ctx context.Context, k *v1alpha1.Kyma, desired *v1alp
 	return live != nil, nil
 }
 
-// rightsTTL is how long an answer of the API server about permissions is cached.
-const rightsTTL = 5 * time.Minute
-
-// remove deletes a Manifest, or releases it if the provider is not allowed to delete it. The RBAC manager of Crossplane does
-// not grant providers this permission: see docs/decisions/0011-kyma-over-manifests.md. The finalizer of the Manifest
-// uninstalls the module.
+// remove deletes a Manifest, or releases it if the provider is not allowed to delete it. The finalizer of the Manifest uninstalls
+// the module.
 func (s *store) remove(ctx context.Context, k *v1alpha1.Kyma, m *v1alpha1.Manifest) error {
-	if isBeingDeleted(m) {
-		return nil
-	}
-	allowed, err := s.mayDelete(ctx, m.Namespace)
-	if err != nil {
-		return err
-	}
-	if allowed {
-		err := s.client.Delete(ctx, m.DeepCopy(), client.Preconditions{UID: &m.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-		if !kerrors.IsForbidden(err) {
-			return errors.Wrapf(notfound.Ignore(err), "cannot delete Manifest %s", m.Name)
-		}
-	}
-	return s.release(ctx, k, m)
+	return s.ignoreOutdated(ctx, k, m, s.removals.Remove(ctx, m, ownerOf(k)))
 }
 
-// release releases a Manifest to the garbage collector of Kubernetes, which deletes objects whose owner does not exist. The
-// garbage collector gets the owner by name and compares the UID, so a Kyma of this name may exist. A merge patch replaces the
-// owner, whichever field manager set it; server-side apply would add a second one if an earlier version of the provider set
-// the first. The patch contains the UID, so that the API server refuses it for another Manifest of the same name; an event
-// about that one starts another reconcile.
-func (s *store) release(ctx context.Context, k *v1alpha1.Kyma, m *v1alpha1.Manifest) error {
-	out := m.DeepCopy()
-	out.OwnerReferences = []metav1.OwnerReference{{
-		APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: v1alpha1.KymaKind, Name: k.Name, UID: uuid.NewUUID(),
-	}}
-	meta.AddAnnotations(out, map[string]string{v1alpha1.AnnotationReleasedBy: string(k.UID)})
-	base := m.DeepCopy()
-	base.UID = ""
-	err := s.client.Patch(ctx, out, client.MergeFrom(base))
-	if kerrors.IsInvalid(err) || kerrors.IsConflict(err) {
+// ownerOf returns a Kyma as the owner of a Manifest that is removed.
+func ownerOf(k *v1alpha1.Kyma) removal.Owner {
+	return removal.Owner{Kind: v1alpha1.KymaKind, Name: k.Name, UID: k.UID}
+}
+
+// ignoreOutdated returns nil for an error whose cause is that another Manifest has the name. An event about that one starts another
+// reconcile.
+func (s *store) ignoreOutdated(ctx context.Context, k *v1alpha1.Kyma, m *v1alpha1.Manifest, err error) error {
+	if removal.IsOutdated(err) {
 		if outdated, failed := s.isOutdated(ctx, k, m); outdated || failed != nil {
 			return failed
 		}
 	}
-	return errors.Wrapf(notfound.Ignore(err), "cannot release Manifest %s to the garbage collector", m.Name)
-}
-
-// mayDelete reports whether the provider is allowed to delete the Manifests of a namespace.
-func (s *store) mayDelete(ctx context.Context, namespace string) (bool, error) {
-	if known, ok := s.deletable.Get(namespace); ok {
-		return known == true, nil
-	}
-	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "delete", Group: v1alpha1.Group, Resource: "manifests"},
-	}}
-	if err := s.client.Create(ctx, review); err != nil {
-		return false, errors.Wrap(err, "cannot check whether the provider has permission to delete Manifests")
-	}
-	s.deletable.Set(namespace, review.Status.Allowed, rightsTTL)
-	return review.Status.Allowed, nil
+	return err
 }

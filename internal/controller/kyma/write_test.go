@@ -4,14 +4,10 @@ package kyma
 
 import (
 	"context"
-	"slices"
 	"testing"
-	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/cache"
-	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -35,25 +31,6 @@ func TestRelease(t *testing.T) {
 	}
 	if err := r.remove(t.Context(), k, out); err != nil || len(s.patched) != 1 {
 		t.Errorf("remove(...) again: want nothing to happen, got %v and %d patches", err, len(s.patched))
-	}
-}
-
-func TestMayDelete(t *testing.T) {
-	s, clock := &server{allowed: true}, clocktesting.NewFakeClock(time.Now())
-	r := newStore(s.client(), nil)
-	r.deletable = cache.NewExpiringWithClock(clock)
-	for _, ns := range []string{"a", "a", "b", "a"} {
-		if ok, err := r.mayDelete(t.Context(), ns); !ok || err != nil {
-			t.Fatalf("mayDelete(...): %v, %v", ok, err)
-		}
-	}
-	if want := []string{"ask", "ask"}; !slices.Equal(s.writes, want) {
-		t.Errorf("mayDelete(...): want one question for each namespace, got %v", s.writes)
-	}
-	clock.Step(rightsTTL)
-	s.allowed = false
-	if ok, _ := r.mayDelete(t.Context(), "a"); ok || r.deletable.Len() != 1 {
-		t.Errorf("mayDelete(...): an old answer must be forgotten: %v, %d are kept", ok, r.deletable.Len())
 	}
 }
 

@@ -20,7 +20,7 @@ type Writer interface {
 }
 
 // A Client suppresses updates that would change nothing. It does so for updates of a ProviderConfig or a
-// ClusterProviderConfig, and for updates of the status of these, of a Kyma, a Manifest or a ModuleTemplate.
+// ClusterProviderConfig, and for updates of the status of these, of a Kyma, a Manifest, a ModuleTemplate or a KymaSet.
 type Client struct {
 	Writer
 
@@ -90,6 +90,8 @@ func statusOf(obj client.Object) any {
 	case *v1alpha1.Manifest:
 		return obj.Status
 	case *v1alpha1.ModuleTemplate:
+		return obj.Status
+	case *v1alpha1.KymaSet:
 		return obj.Status
 	case *v1alpha1.ProviderConfig:
 		return obj.Status

@@ -159,6 +159,27 @@ func (s *Shards) Limit(r reconcile.Reconciler, object client.Object, dropped fun
 	})
 }
 
+// Global returns a reconciler that calls r only while this replica holds shard 0, to which all objects without a config belong. Unlike
+// Limit, it does not read the object of a request, so that requests need not be names of objects.
+func (s *Shards) Global(r reconcile.Reconciler) reconcile.Reconciler {
+	if s == nil {
+		return r
+	}
+	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+		work, leave, ok := s.owner.Enter(ctx, 0, func() bool { return true })
+		if !ok {
+			return reconcile.Result{}, nil
+		}
+		defer leave()
+		res, err := r.Reconcile(work, req)
+		if work.Err() != nil {
+			// The objects of a shard are queued again when it is gained again.
+			return reconcile.Result{}, nil
+		}
+		return res, err
+	})
+}
+
 // Queue returns a source that queues the objects of gained shards, with low priority. list is an empty list of the kind.
 func (s *Shards) Queue(list client.ObjectList) source.Source {
 	return source.Func(func(ctx context.Context, q priority.Queue) error {

@@ -189,7 +189,7 @@ func (s *Space) EventsOf(ctx context.Context, kind, name string) ([]string, erro
 	list := &corev1.EventList{}
 	// Events of cluster-scoped objects are in the namespace default.
 	namespace := s.Name
-	if kind == v1alpha1.ModuleTemplateKind {
+	if kind == v1alpha1.ModuleTemplateKind || kind == v1alpha1.KymaSetKind {
 		namespace = metav1.NamespaceDefault
 	}
 	err := Env.ControlClient.List(ctx, list, client.InNamespace(namespace))

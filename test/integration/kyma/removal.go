@@ -3,16 +3,11 @@
 package kyma
 
 import (
-	"context"
-	"os"
-	"path/filepath"
-
 	. "github.com/crossplane-contrib/provider-kyma/test/integration/harness"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -224,7 +219,7 @@ var _ = Describe("Deleting a Kyma", func() {
 	})
 
 	It("works without the permission to delete Manifests, but not without the permission to read them", func(ctx SpecContext) {
-		kubeconfig := restricted(ctx, s)
+		kubeconfig := Restricted(ctx, s)
 		WithProvider(ctx, func(p *Provider) { p.Kubeconfig = kubeconfig })
 		other := NewOffer(s, "other")
 		other.Release(ctx, "regular", "1.0.0")
@@ -246,49 +241,11 @@ var _ = Describe("Deleting a Kyma", func() {
 		m.Hold(ctx, true)
 		s.DeleteKyma(ctx, "kyma")
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(HaveModule(m.Name, v1alpha1.StateDeleting, "example.org/hold"))
-		allow(ctx, s, "get", "watch")
+		Allow(ctx, s, "get", "watch")
 		m.Hold(ctx, false)
 		Consistently(Gone(s.GetKyma)).WithContext(ctx).WithArguments("kyma").Should(BeFalse())
-		allow(ctx, s, providerVerbs()...)
+		Allow(ctx, s, ProviderVerbs()...)
 		Eventually(Gone(s.GetKyma)).WithContext(ctx).WithTimeout(Recovery).WithArguments("kyma").Should(BeTrue())
 		expectNothing(ctx)
 	})
 })
-
-// providerVerbs returns the verbs that the RBAC manager of Crossplane grants providers on their own kinds.
-func providerVerbs() []string { return []string{"get", "list", "watch", "update", "patch", "create"} }
-
-// restricted returns the path of a kubeconfig for a user of the control plane with the permissions that the RBAC manager of
-// Crossplane grants providers. They are revoked at the end of the spec.
-func restricted(ctx context.Context, s *Space) string {
-	GinkgoHelper()
-	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: s.Name}, Rules: rulesOf(providerVerbs()...)}
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: s.Name},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: s.Name},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: s.Name}},
-	}
-	for _, o := range []client.Object{role, binding} {
-		s.Create(ctx, o)
-		DeferCleanup(func(ctx SpecContext) { Expect(Env.ControlClient.Delete(ctx, o)).To(Succeed()) })
-	}
-	file := filepath.Join(Env.Dir, s.Name+".kubeconfig")
-	Expect(os.WriteFile(file, KubeconfigOf(Env.Control, Must(Env.Control.User(s.Name))), 0o600)).To(Succeed())
-	return file
-}
-
-// allow restricts the permissions of the user to these verbs.
-func allow(ctx context.Context, s *Space, verbs ...string) {
-	GinkgoHelper()
-	role := &rbacv1.ClusterRole{}
-	Expect(Env.ControlClient.Get(ctx, client.ObjectKey{Name: s.Name}, role)).To(Succeed())
-	role.Rules = rulesOf(verbs...)
-	Expect(Env.ControlClient.Update(ctx, role)).To(Succeed())
-}
-
-func rulesOf(verbs ...string) []rbacv1.PolicyRule {
-	return []rbacv1.PolicyRule{
-		{APIGroups: []string{v1alpha1.Group}, Resources: []string{"*"}, Verbs: verbs},
-		{APIGroups: []string{"", "coordination.k8s.io"}, Resources: []string{"secrets", "configmaps", "events", "leases"}, Verbs: []string{"*"}},
-	}
-}
