@@ -19,7 +19,7 @@ func isDetached(m *v1alpha1.Manifest) bool { return m.Annotations[v1alpha1.Annot
 
 // planUnmanaged plans the step for a module that is not managed. Its Manifest is deleted, and detaches the objects. The module then counts
 // as Ready, because nothing is known about its objects. Whether its ModuleTemplate exists does not matter.
-func (p *planner) planUnmanaged(s step, m *v1alpha1.Module) step {
+func planUnmanaged(p *planner, s step, m *v1alpha1.Module) step {
 	s.status = v1alpha1.ModuleStatus{State: v1alpha1.StateReady, Reason: string(v1alpha1.ReasonUnmanaged)}
 	before := p.kyma.Status.AtProvider.Modules
 	if i := slices.IndexFunc(before, func(b v1alpha1.ModuleStatus) bool { return b.Name == m.Name }); i >= 0 {
@@ -30,13 +30,13 @@ func (p *planner) planUnmanaged(s step, m *v1alpha1.Module) step {
 	}
 	s.status.Name = m.Name
 	if s.live != nil {
-		p.detach(&s)
+		planDetach(p, &s)
 	}
 	return s
 }
 
-// detach plans to delete the live Manifest and to leave its objects in the cluster.
-func (p *planner) detach(s *step) {
+// planDetach plans to delete the live Manifest and to leave its objects in the cluster.
+func planDetach(p *planner, s *step) {
 	switch message := s.status.Message; {
 	case s.status.State == v1alpha1.StateDeleting && isDetached(s.live):
 		setState(&s.status, v1alpha1.StateProcessing, v1alpha1.ReasonProgressing, strings.TrimSuffix("the module is no longer managed once its objects have no labels of the provider: "+message, ": "))

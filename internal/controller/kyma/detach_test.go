@@ -80,6 +80,17 @@ func TestPlanUnmanaged(t *testing.T) {
 	}
 }
 
+// TestMandatoryIsManaged checks that the owner of a Kyma cannot stop managing a mandatory module, and that the status says so.
+func TestMandatoryIsManaged(t *testing.T) {
+	regular := newTemplate("a", "regular", "1.0.0")
+	p := newPlanner(changed(unmanaged()), []v1alpha1.ModuleTemplate{regular}, installed(newKyma(), regular))
+	p.mandatory = map[string]bool{"a": true}
+	s := p.plan()[0]
+	if s.action != actionNone || s.status.State != v1alpha1.StateWarning || !strings.Contains(s.status.Message, "managed are ignored") {
+		t.Errorf("want a warning and no action, got %s, %s: %s", s.action, s.status.State, s.status.Message)
+	}
+}
+
 // TestDetachedIsKept checks that the annotation of a Manifest stays once its deletion has begun, and when its Kyma is deleted: without it,
 // the objects would be deleted.
 func TestDetachedIsKept(t *testing.T) {

@@ -183,7 +183,7 @@ func (p *planner) planDisabled(live *v1alpha1.Manifest) step {
 	s := step{live: live, planned: p.intent.plan, status: statusOf(live)}
 	s.status.Name = moduleOf(p.kyma, live)
 	if isDetached(live) {
-		p.detach(&s) // Its Kyma does not have the module any longer, and requested this before.
+		planDetach(p, &s) // Its Kyma does not have the module any longer, and requested this before.
 		return s
 	}
 	if s.status.State != v1alpha1.StateDeleting {
@@ -196,7 +196,7 @@ func (p *planner) planDisabled(live *v1alpha1.Manifest) step {
 func (p *planner) planEnabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step {
 	s := step{live: live, demand: wanted, planned: p.intent.plan || m.Mode == v1alpha1.ModePlan}
 	if isUnmanaged(m) && !p.mandatory[m.Name] {
-		return p.planUnmanaged(s, m)
+		return planUnmanaged(p, s, m)
 	}
 	s.choice = p.choose(m, live)
 	s.status = v1alpha1.ModuleStatus{State: v1alpha1.StateProcessing, Reason: string(v1alpha1.ReasonProgressing)}

@@ -146,6 +146,41 @@ func TestPostpone(t *testing.T) {
 	}
 }
 
+// TestPostponeReleased checks that the RolloutPolicy of a ModuleReleaseMeta limits a deferral, and that the module follows the template
+// of the installed version until then.
+func TestPostponeReleased(t *testing.T) {
+	started := metav1.NewTime(noon().Add(-time.Hour))
+	k := changed(v1alpha1.Module{}, nightly, func(k *v1alpha1.Kyma) {
+		k.Spec.ForProvider.MaintenanceWindows = nil
+		k.Spec.ForProvider.DeferUpgradesUntil = &metav1.Time{Time: noon().AddDate(1, 0, 0)}
+	})
+	release := v1alpha1.ModuleReleaseMeta{}
+	release.Name, release.Spec.ModuleName = "a", "a"
+	release.Spec.Channels = []v1alpha1.ChannelRelease{{Channel: "regular", Release: v1alpha1.Release{Version: "1.1.0", RolloutPolicy: "careful"}}}
+	release.Status.Channels = []v1alpha1.ChannelRollout{{Channel: "regular", Version: "1.1.0", Phase: v1alpha1.RolloutComplete, StartedAt: &started}}
+	cases := map[string]struct {
+		reason string
+		most   *metav1.Duration
+		want   string
+	}{
+		"Limited":    {"The deferral ends when the policy says so.", &metav1.Duration{Duration: 3 * time.Hour}, "upgrade to 1.1.0 is deferred until 2026-11-27T14:00:00Z"},
+		"Over":       {"The time counts from the start of the rollout.", &metav1.Duration{Duration: time.Hour}, ""},
+		"NotAllowed": {"By default, a policy allows no deferral.", nil, ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := newPlanner(k, []v1alpha1.ModuleTemplate{newTemplate("a", "", "1.0.0"), newTemplate("a", "", "1.1.0")}, installed(newKyma(), newTemplate("a", "regular", "1.0.0")))
+			p.now = noon()
+			c := p.catalogues["a"]
+			c.Releases, c.Policies = []v1alpha1.ModuleReleaseMeta{release}, map[string]*v1alpha1.RolloutPolicySpec{"careful": {MaxDeferral: tc.most}}
+			s := p.plan()[0]
+			if version := s.status.PendingVersion; s.status.Message != tc.want || (version == "1.1.0") != (tc.want != "") || (s.action == actionRollOut) != (tc.want == "") {
+				t.Errorf("%s\nplan(): want %q, got %s, pending %q: %q", tc.reason, tc.want, s.action, version, s.status.Message)
+			}
+		})
+	}
+}
+
 // TestPostponePropagates checks that a Manifest whose upgrade waits still gets what its Kyma propagates.
 func TestPostponePropagates(t *testing.T) {
 	k := changed(v1alpha1.Module{}, nightly)
