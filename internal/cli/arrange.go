@@ -17,9 +17,10 @@ type area struct {
 func areas() []area {
 	return []area{
 		{id: "module", title: "Modules:", commands: []string{"module"}},
+		{id: "rollout", title: "Rollouts:", commands: []string{"rollout", "pause", "resume", "abort", "retry", "undo"}},
 		{id: "make", title: "Create and inspect modules:", commands: []string{"init", "create", "inspect", "diff", "unpack"}},
 		{id: "sign", title: "Sign and verify modules:", commands: []string{"keygen", "sign", "verify"}},
-		{id: "ship", title: "Distribute and release modules:", commands: []string{"push", "pull", "copy", "template", "manifest", "convert"}},
+		{id: "ship", title: "Distribute and release modules:", commands: []string{"push", "pull", "copy", "template", "manifest", "promote", "convert"}},
 		{
 			id: "run", title: "Run modules in clusters:",
 			commands: []string{"plan", "deploy", "list", "enable", "disable", "status", "wait", "test", "undeploy"},

@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/kyma"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/manifest"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/rollout"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/version"
 	build "github.com/crossplane-contrib/provider-kyma/internal/version"
 )
@@ -100,7 +101,7 @@ func New(e *command.Environment) *cobra.Command {
 			"and runs them in clusters through a control plane with provider-kyma.\n\n" +
 			"Data goes to stdout, everything else to stderr.\n\n" +
 			"Exit codes: 0 success, 1 failure, 2 usage error, 3 not found, 4 verification failed, 5 exists with different content, 6 timeout, " +
-			"7 changes (plan --exit-code).",
+			"7 changes (plan --exit-code), 8 rollout failed (rollout status --watch).",
 		Version:       build.Installed(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -122,10 +123,15 @@ func New(e *command.Environment) *cobra.Command {
 		Args: subcommand, RunE: group,
 	}
 	modules.AddCommand(module.Commands(e)...)
-	root.AddCommand(modules, kyma.NewStatus(e), kyma.NewWait(e), manifest.NewPlan(e), manifest.NewTest(e))
+	rollouts := &cobra.Command{
+		Use: "rollout", Aliases: []string{"rollouts"}, Short: "Show and control how a fleet changes to a new version of a module",
+		Args: subcommand, RunE: group,
+	}
+	rollouts.AddCommand(rollout.Commands(e)...)
+	root.AddCommand(modules, rollouts, kyma.NewStatus(e), kyma.NewWait(e), manifest.NewPlan(e), manifest.NewTest(e))
 	root.AddCommand(controlplane.NewDeploy(e), controlplane.NewUndeploy(e), version.Command(e))
 	root.SetHelpCommand(helpCommand())
-	arrange(root, modules)
+	arrange(root, modules, rollouts)
 	each(root, func(c *cobra.Command) { c.Long = command.Wrap(c.Long, width) })
 	return root
 }

@@ -98,12 +98,18 @@ func Entry(k *v1alpha1.Kyma, name string, s v1alpha1.ModuleStatus) EnabledModule
 func others(offer Releases, m *EnabledModule) []Available {
 	out := []Available{}
 	for _, r := range offer.Of(m.Name) {
-		if r.Version == "" || r.Version == m.Version {
+		if r.Version == "" || r.Version == m.Version || !selectable(r) {
 			continue
 		}
 		out = append(out, Available{Channel: r.Channel, Version: r.Version, Newer: Lowers(m.Version, r.Version)})
 	}
 	return out
+}
+
+// selectable reports whether a Kyma can get a release by its channel: it has one, it is not the version of a mandatory module, and a
+// ModuleTemplate provides it.
+func selectable(r Release) bool {
+	return r.Channel != "" && (r.ReleaseMeta == "" || r.Template != "" && r.Channel != v1alpha1.MandatoryChannel)
 }
 
 // ShownChannel returns the desired channel for a table, with the installed one in parentheses if it differs.

@@ -3,12 +3,12 @@
 package catalog
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	kmeta "k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -19,18 +19,26 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// A Release is a version of a module in a channel, offered by one ModuleTemplate.
+// A Release is a version of a module, offered by one ModuleTemplate. Its channel is that of the ModuleTemplate, or a
+// ModuleReleaseMeta assigns the version to the channel.
 type Release struct {
 	// Name is the name of the module.
 	Name string `json:"name"`
-	// Channel is the channel of the version.
+	// Channel is the channel of the version; empty if no channel has it.
 	Channel string `json:"channel"`
 	// Version is the version of the module; empty until the current spec of the template is resolved.
 	Version string `json:"version"`
-	// Template is the name of the ModuleTemplate.
+	// Template is the name of the ModuleTemplate; empty if none provides the version.
 	Template string `json:"template"`
+	// Repository is the location of the component of the module in a registry; empty if the component descriptor does not have one.
+	Repository string `json:"repository"`
+	// ReleaseMeta is the name of the ModuleReleaseMeta that assigns the version to the channel; empty if the ModuleTemplate does.
+	ReleaseMeta string `json:"releaseMeta"`
+	// Phase is the phase of the rollout of the version in the channel; empty if the provider has not reported one.
+	Phase string `json:"phase"`
 	// Ready, Resolved and Verified are the statuses of these conditions: True, False, Unknown, or empty if the template has no
 	// such condition.
 	Ready    string `json:"ready"`
@@ -49,7 +57,12 @@ func Offered(ctx context.Context, c client.Reader) (Releases, error) {
 	if err := c.List(ctx, l); err != nil {
 		return nil, lookup.Explain(err, "list the ModuleTemplates")
 	}
-	return releasesOf(l.Items), nil
+	metas := &v1alpha1.ModuleReleaseMetaList{}
+	// Control planes with an older version of the provider do not have the kind.
+	if err := c.List(ctx, metas); err != nil && !kmeta.IsNoMatchError(err) && !notfound.Is(err) {
+		return nil, lookup.Explain(err, "list the ModuleReleaseMetas")
+	}
+	return assign(releasesOf(l.Items), metas.Items), nil
 }
 
 // releasesOf returns the releases of templates. It omits those being deleted, which the provider does not resolve.
@@ -62,6 +75,8 @@ func releasesOf(templates []v1alpha1.ModuleTemplate) Releases {
 		}
 		r := Release{
 			Name: module.NameOf(t), Channel: t.Spec.Channel, Template: t.Name, Version: t.Status.Version,
+			Repository: repositoryOf(t),
+
 			Ready:    readiness(t),
 			Resolved: conditionStatus(t.Status.Conditions, v1alpha1.TypeResolved),
 			Verified: conditionStatus(t.Status.Conditions, v1alpha1.TypeVerified),
@@ -73,9 +88,7 @@ func releasesOf(templates []v1alpha1.ModuleTemplate) Releases {
 		r.Message = templateMessage(t)
 		out = append(out, r)
 	}
-	slices.SortFunc(out, func(a, b Release) int {
-		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Channel, b.Channel), strings.Compare(a.Template, b.Template))
-	})
+	out.sort()
 	return out
 }
 
@@ -140,11 +153,27 @@ func (r Releases) Channels() []string {
 	return unique(r, func(one Release) string { return one.Channel })
 }
 
-// unique returns the values of a field, sorted and without duplicates.
+// Versions returns the versions that ModuleTemplates provide, without duplicates, and the highest first.
+func (r Releases) Versions() []string {
+	provided := slices.DeleteFunc(slices.Clone(r), func(one Release) bool { return one.Template == "" })
+	out := unique(provided, func(one Release) string { return one.Version })
+	slices.SortStableFunc(out, func(a, b string) int {
+		c, err := module.CompareVersions(b, a)
+		if err != nil {
+			return 0
+		}
+		return c
+	})
+	return out
+}
+
+// unique returns the values of a field, sorted and without duplicates and empty values.
 func unique(r Releases, of func(Release) string) []string {
 	out := make([]string, 0, len(r))
 	for _, one := range r {
-		out = append(out, of(one))
+		if v := of(one); v != "" {
+			out = append(out, v)
+		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -155,6 +184,9 @@ func unique(r Releases, of func(Release) string) []string {
 func (r Releases) Find(name, channel string) (Release, error) {
 	all := r.Of(name)
 	switch found := all.In(channel); {
+	case len(found) == 1 && found[0].Template == "":
+		return Release{}, command.NotFoundf("channel %q of module %q has version %s in ModuleReleaseMeta %s, but no ModuleTemplate provides it: create one "+
+			"with 'kymactl module template --no-channel', and apply it", channel, name, found[0].Version, found[0].ReleaseMeta)
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:

@@ -27,6 +27,7 @@ const (
 	ExitExists     ExitCode = 5 // Something else exists at the destination, or belongs to another owner.
 	ExitTimeout    ExitCode = 6 // --timeout has expired.
 	ExitChanges    ExitCode = 7 // There are changes, and --exit-code is set.
+	ExitRollout    ExitCode = 8 // A rollout has failed, and --watch is set.
 )
 
 // String returns the meaning of the code, for documentation.
@@ -48,6 +49,8 @@ func (c ExitCode) String() string {
 		return "Timeout: the duration of `--timeout` has expired."
 	case ExitChanges:
 		return "The plan contains changes. Returned only by `kymactl plan --exit-code`."
+	case ExitRollout:
+		return "The rollout has failed. Returned only by `kymactl rollout status --watch`."
 	}
 	return "unknown"
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/catalog"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/release"
 )
 
 // completionTimeout is the maximum duration of a completion.
@@ -70,6 +71,42 @@ func Channels(flags *command.ClusterFlags) Completer {
 		offer, err := catalog.Offered(ctx, c)
 		return offer.Channels(), err
 	})
+}
+
+// Released returns a Completer for the modules that have a ModuleReleaseMeta.
+func Released(flags *command.ClusterFlags) Completer {
+	return Names(flags, func(ctx context.Context, c *command.Cluster) ([]string, error) { return release.Modules(ctx, c) })
+}
+
+// ReleaseChannels returns a Completer of a flag for the channels in the ModuleReleaseMeta of the module in the first argument.
+func ReleaseChannels(flags *command.ClusterFlags) Completer {
+	return ofModule(flags, func(ctx context.Context, c *command.Cluster, module string) ([]string, error) {
+		m, err := release.Find(ctx, c, module)
+		if err != nil {
+			return nil, err
+		}
+		return release.Channels(m), nil
+	})
+}
+
+// Versions returns a Completer of a flag for the versions that ModuleTemplates provide of the module in the first argument.
+func Versions(flags *command.ClusterFlags) Completer {
+	return ofModule(flags, func(ctx context.Context, c *command.Cluster, module string) ([]string, error) {
+		offer, err := catalog.Offered(ctx, c)
+		return offer.Of(module).Versions(), err
+	})
+}
+
+// ofModule returns a Completer for the names that belong to the module in the first argument.
+func ofModule(flags *command.ClusterFlags, names func(ctx context.Context, c *command.Cluster, module string) ([]string, error)) Completer {
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return Names(flags, func(ctx context.Context, c *command.Cluster) ([]string, error) {
+			return names(ctx, c, args[0])
+		})(cmd, nil, toComplete)
+	}
 }
 
 // Enabled returns a Completer for the modules that a Kyma enables. kyma can point to an empty name, see lookup.KymaName.

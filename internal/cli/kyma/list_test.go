@@ -24,11 +24,11 @@ func TestListCatalogue(t *testing.T) {
 	if len(lines) != 21 {
 		t.Fatalf("want a head and 20 modules of one channel, got\n%s", s.out.String())
 	}
-	want := []string{"m0", "fast", "2.0.0", "m0-fast", "True", "-"}
+	want := []string{"m0", "fast", "2.0.0", "m0-fast", "True", "-", "-"}
 	if diff := cmp.Diff(want, strings.Fields(lines[1])); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
-	kymactl(t, "default", "module", "list", "-c", "fast", "-o", "wide").want(t, command.ExitOK, "READY", "RESOLVED", "VERIFIED")
+	kymactl(t, "default", "module", "list", "-c", "fast", "-o", "wide").want(t, command.ExitOK, "READY", "RESOLVED", "VERIFIED", "REPOSITORY", "registry.example.org/m")
 	kymactl(t, "default", "module", "list", "-c", "broken").want(t, command.ExitOK, "False", "no such registry")
 	kymactl(t, "default", "module", "list", "-c", "fast", "-o", "name").want(t, command.ExitOK, "moduletemplate.kyma.m.crossplane.io/m0-fast\n")
 	none := kymactl(t, "default", "module", "list", "-c", "none", "-o", "json")

@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/enable"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/inspect"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/list"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/promote"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/sign"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/template"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/transfer"
@@ -31,6 +32,7 @@ func Commands(e *command.Environment) []*cobra.Command {
 		transfer.NewUnpack(e),
 		template.Command(e),
 		template.NewManifest(e),
+		promote.Command(e),
 		template.NewConvert(e),
 		list.Command(e),
 		enable.Command(e),

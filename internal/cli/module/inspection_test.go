@@ -230,6 +230,7 @@ func TestInspectionUsage(t *testing.T) {
 		"DiffFormat": {"An unknown format is refused.", []string{"diff", path, path, "-o", "xml"}, command.ExitUsage, "xml"},
 		"DiffTo":     {"Both modules must exist.", []string{"diff", path, missing}, command.ExitNotFound, "no.tar"},
 		"Channel":    {"A channel must consist of lower case letters, digits and dashes.", []string{"template", path, "-c", "Fast1"}, command.ExitUsage, "letters"},
+		"NoChannel":  {"A version has a channel or none.", []string{"template", path, "-c", "fast", "--no-channel"}, command.ExitUsage, "--no-channel"},
 		"Name":       {"A name must be valid in Kubernetes.", []string{"template", path, "--name", "A_b"}, command.ExitUsage, "--name"},
 		"Mapping":    {"An unknown mapping is refused.", []string{"template", path, "--name-mapping", "x"}, command.ExitUsage, "--name-mapping"},
 		"Repository": {"A repository must not contain credentials.", []string{"template", path, "--repository", "me:pw@h/a"}, command.ExitUsage, "credentials"},
@@ -302,6 +303,7 @@ func TestTemplate(t *testing.T) {
 		{args: []string{reference, "--output", file}, golden: "template.yaml"},
 		{args: []string{reference, "-o", "-"}, golden: "template.yaml"},
 		{args: []string{reference, "-c", "fast", "--name", "mine"}, golden: "template-fast.yaml"},
+		{args: []string{reference, "--no-channel"}, golden: "template-version.yaml"},
 		{args: []string{reference, "--inline"}, golden: "template-inline.yaml"},
 		{args: []string{path, "--inline", "--repository", r.Host() + "/modules"}, golden: "template-inline.yaml"},
 	} {

@@ -57,7 +57,7 @@ func exitCodes(b *bytes.Buffer) {
 	b.WriteString("\n## Exit codes\n\n| Code | |\n|---|---|\n")
 	for _, c := range []command.ExitCode{
 		command.ExitOK, command.ExitFailure, command.ExitUsage, command.ExitNotFound,
-		command.ExitUnverified, command.ExitExists, command.ExitTimeout, command.ExitChanges,
+		command.ExitUnverified, command.ExitExists, command.ExitTimeout, command.ExitChanges, command.ExitRollout,
 	} {
 		fmt.Fprintf(b, "| %d | %s |\n", c, c)
 	}

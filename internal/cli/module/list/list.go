@@ -34,13 +34,15 @@ type offered struct {
 	Modules catalog.Releases `json:"modules"`
 }
 
-// Names implements command.Named. It returns the names of the ModuleTemplates.
+// Names implements command.Named. It returns the names of the ModuleTemplates, without duplicates.
 func (o offered) Names() []string {
-	out := make([]string, 0, len(o.Modules))
+	var out []string
 	for i := range o.Modules {
-		out = append(out, "moduletemplate.kyma.m.crossplane.io/"+o.Modules[i].Template)
+		if name := o.Modules[i].Template; name != "" {
+			out = append(out, "moduletemplate.kyma.m.crossplane.io/"+name)
+		}
 	}
-	return out
+	return argument.Once(out)
 }
 
 // enabled is the output for enabled modules.
@@ -67,14 +69,16 @@ func Command(e *command.Environment) *cobra.Command {
 		SuggestFor: []string{"catalog"},
 		Aliases:    []string{"ls"},
 		Short:      "List the available or the enabled modules",
-		Long: "List the modules that a control plane offers: each module and channel, with the version from its ModuleTemplate, and " +
-			"whether Kymas can use it (READY). --output wide also shows whether the component descriptor could be read (RESOLVED), " +
-			"and whether its signature is valid (VERIFIED).\n\n" +
+		Long: "List the modules that a control plane offers: each version of a module and the channels that have it, whether Kymas can " +
+			"use it (READY), and the phase of its rollout (ROLLOUT; see 'kymactl rollout status'). A version has a channel if its " +
+			"ModuleTemplate names one, or if a ModuleReleaseMeta assigns it to one. --output wide also shows whether the component " +
+			"descriptor could be read (RESOLVED), whether its signature is valid (VERIFIED), the location of the module in its " +
+			"registry (REPOSITORY), and the ModuleReleaseMeta (RELEASE-META).\n\n" +
 			"With --kyma, --enabled or --all-namespaces, list the modules that Kymas have enabled instead: the channel, the version " +
 			"and the state in the cluster, other available versions, and a message if a module needs attention. The state is empty " +
 			"until the provider has processed the module. Modules that are being removed are in state Deleting.\n\n" +
 			"With --output json or yaml, the command prints an object with the field modules, which is a list. An offered module " +
-			"has the fields name, channel, version, template, ready, resolved, verified and message. An enabled module has the " +
+			"has the fields name, channel, version, template, repository, releaseMeta, phase, ready, resolved, verified and message. An enabled module has the " +
 			"fields namespace, kyma, name, enabled, channel, activeChannel, version, state, reason, manifest, message and " +
 			"available. Each item of available has the fields channel, version and newer. All fields are always present.",
 		Example: "  kymactl module list --channel fast\n" +
@@ -162,17 +166,17 @@ func (l *list) writeOffer(offer catalog.Releases) error {
 	}
 	document := offered{offer}
 	return l.output.Write(l.environment.Out, document, func(w io.Writer) error {
-		head := []string{"MODULE", "CHANNEL", "VERSION", "TEMPLATE", "READY", "MESSAGE"}
+		head := []string{"MODULE", "CHANNEL", "VERSION", "TEMPLATE", "READY", "ROLLOUT", "MESSAGE"}
 		if l.output.Wide() {
-			head = append(head, "RESOLVED", "VERIFIED")
+			head = append(head, "RESOLVED", "VERIFIED", "REPOSITORY", "RELEASE-META")
 		}
 		if err := command.Row(w, head...); err != nil {
 			return err
 		}
 		for _, r := range offer {
-			cells := []string{r.Name, r.Channel, r.Version, r.Template, r.Ready, r.Message}
+			cells := []string{r.Name, r.Channel, r.Version, r.Template, r.Ready, r.Phase, r.Message}
 			if l.output.Wide() {
-				cells = append(cells, r.Resolved, r.Verified)
+				cells = append(cells, r.Resolved, r.Verified, r.Repository, r.ReleaseMeta)
 			}
 			if err := command.Row(w, cells...); err != nil {
 				return err

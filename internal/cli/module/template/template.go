@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -26,9 +27,11 @@ type templateFlags struct {
 	registry command.RegistryFlags
 	where    locationFlags
 	channel  string
-	name     string
-	inline   bool
-	file     string
+	// versionOnly omits the channel.
+	versionOnly bool
+	name        string
+	inline      bool
+	file        string
 }
 
 // Command returns the command kymactl module template.
@@ -36,13 +39,17 @@ func Command(e *command.Environment) *cobra.Command {
 	f := &templateFlags{}
 	c := &cobra.Command{
 		Use:   "template MODULE",
-		Short: "Write the ModuleTemplate that offers a module in a channel",
+		Short: "Write the ModuleTemplate that offers a version of a module",
 		Long: "Write the ModuleTemplate that offers a module in a channel, as YAML. It contains the settings of the module (labels, " +
 			"channel and readiness rules), and a reference to the component in its registry. With --inline, it contains the " +
 			"component descriptor instead of a reference. The default custom resource stays in the module.\n\n" +
+			"With --no-channel, the ModuleTemplate only adds the version to the catalogue, and its name is MODULE-VERSION. Several " +
+			"versions of a module can then exist side by side, and a ModuleReleaseMeta specifies which one each channel has; see " +
+			"'kymactl module promote'.\n\n" +
 			open.ReferenceHelp + locationHelp + "\n\n" +
 			"The same module and flags always produce identical output.",
 		Example: "  kymactl module template registry.example.org/modules//example.org/module/greeter:1.0.0 --channel fast | kubectl apply -f -\n" +
+			"  kymactl module template registry.example.org/modules//example.org/module/greeter:1.1.0 --no-channel | kubectl apply -f -\n" +
 			"  kymactl module template ./greeter.tar --repository registry.example.org/modules --inline -o greeter.yaml",
 		Args: command.Args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,7 +58,8 @@ func Command(e *command.Environment) *cobra.Command {
 	}
 	f.registry.AddFlags(c.Flags())
 	c.Flags().StringVarP(&f.channel, "channel", "c", "", "`CHANNEL` to offer the module in (default: the channel of the module, or regular)")
-	c.Flags().StringVar(&f.name, "name", "", "`NAME` of the ModuleTemplate (default: MODULE-CHANNEL)")
+	c.Flags().BoolVar(&f.versionOnly, "no-channel", false, "offer the version in no channel; a ModuleReleaseMeta assigns it to channels")
+	c.Flags().StringVar(&f.name, "name", "", "`NAME` of the ModuleTemplate (default: MODULE-CHANNEL, or MODULE-VERSION with --no-channel)")
 	c.Flags().BoolVar(&f.inline, "inline", false, "include the component descriptor in the ModuleTemplate instead of a reference to it")
 	f.where.addFlags(c.Flags())
 	c.Flags().StringVarP(&f.file, "output", "o", "", "`FILE` to write to (default -, which means stdout)")
@@ -60,6 +68,9 @@ func Command(e *command.Environment) *cobra.Command {
 
 // check validates the flags. Its errors have the exit code ExitUsage.
 func (f *templateFlags) check() error {
+	if f.versionOnly && f.channel != "" {
+		return command.Usagef("--channel is %s: it cannot be used with --no-channel", f.channel)
+	}
 	if err := flags.CheckDefinition(&definition.Definition{Channel: f.channel}); err != nil {
 		return err
 	}
@@ -92,6 +103,11 @@ func (f *templateFlags) template(ctx context.Context, b *bundle.Bundle) (*v1alph
 	t, err := bundle.Template(ctx, b, f.channel, f.inline)
 	if err != nil {
 		return nil, err
+	}
+	if f.versionOnly {
+		version := b.Descriptor().Version()
+		t.Name = strings.TrimSuffix(t.Name, t.Spec.Channel) + strings.ToLower(strings.ReplaceAll(version, "+", "-"))
+		t.Spec.Channel, t.Spec.Version = "", version
 	}
 	if f.name != "" {
 		t.Name = f.name
