@@ -133,7 +133,10 @@ type MaintenanceWindow struct {
 
 	// duration of the window, such as 2h. At least one minute, and at most a week.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="self >= duration('1m') && self <= duration('168h')",message="duration must be between 1m and 168h"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('168h')",message="duration must be between 1m and 168h"
 	Duration metav1.Duration `json:"duration"`
 }
 

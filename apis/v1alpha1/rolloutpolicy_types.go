@@ -42,6 +42,9 @@ type RolloutWave struct {
 
 	// soak is how long all Kymas of a batch must be Ready before the next batch or wave starts. Defaults to 0s.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(s|m|h))+$`
 	Soak *metav1.Duration `json:"soak,omitempty"`
 }
 
@@ -67,12 +70,18 @@ type RolloutPolicySpec struct {
 	// counts as failed.
 	// +optional
 	// +kubebuilder:default="10m"
-	// +kubebuilder:validation:XValidation:rule="self >= duration('5s')",message="progressDeadline must be at least 5s"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5s')",message="progressDeadline must be at least 5s"
 	ProgressDeadline *metav1.Duration `json:"progressDeadline,omitempty"`
 
 	// maxDeferral is how long Kymas may defer the version with deferUpgradesUntil, starting when the rollout starts. Defaults to
 	// 0s: Kymas cannot defer it.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(s|m|h))+$`
 	MaxDeferral *metav1.Duration `json:"maxDeferral,omitempty"`
 
 	// onFailure specifies what happens when the rollout fails: Stop keeps every Kyma on the version that it has, and Rollback
