@@ -37,7 +37,8 @@ type RolloutWave struct {
 	// +optional
 	// +kubebuilder:default="100%"
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 : self.matches('^([1-9][0-9]?|100)%$')",message="batch must be a number of at least 1, or a percentage from 1% to 100%"
+	// +kubebuilder:validation:Pattern=`^([1-9][0-9]?|100)%$`
+	// +kubebuilder:validation:XValidation:rule="type(self) != int || self >= 1",message="batch must be a number of at least 1, or a percentage from 1% to 100%"
 	Batch *intstr.IntOrString `json:"batch,omitempty"`
 
 	// soak is how long all Kymas of a batch must be Ready before the next batch or wave starts. Defaults to 0s.
@@ -55,7 +56,7 @@ type RolloutPolicySpec struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
-	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:MaxItems=16
 	Waves []RolloutWave `json:"waves,omitempty"`
 
 	// failureBudget is how many Kymas of a wave may fail, as a number or as a percentage of the wave, rounded up to at least 1. If
@@ -63,7 +64,8 @@ type RolloutPolicySpec struct {
 	// +optional
 	// +kubebuilder:default="2%"
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 : self.matches('^([0-9][0-9]?|100)%$')",message="failureBudget must be a number of at least 1, or a percentage from 0% to 100%"
+	// +kubebuilder:validation:Pattern=`^([0-9][0-9]?|100)%$`
+	// +kubebuilder:validation:XValidation:rule="type(self) != int || self >= 1",message="failureBudget must be a number of at least 1, or a percentage from 0% to 100%"
 	FailureBudget *intstr.IntOrString `json:"failureBudget,omitempty"`
 
 	// progressDeadline is how long a module may take to become Ready after its Kyma changed to the version. After that, the Kyma
