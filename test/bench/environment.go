@@ -56,7 +56,7 @@ func start(ctx context.Context) (*environment, error) {
 		return e, err
 	}
 	sayf("starting the provider")
-	e.provider, err = usage.Start(ctx, filepath.Join(e.dir, "provider"), e.dir, e.control.KubeconfigFile())
+	e.provider, err = usage.Start(ctx, filepath.Join(e.dir, "provider"), e.dir, e.control.KubeconfigFile(), nil)
 	return e, err
 }
 

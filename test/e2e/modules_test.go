@@ -64,26 +64,36 @@ func (o *offer) group() string { return o.name + ".example.org" }
 // says returns the name of the custom resource of the module in messages.
 func (o *offer) says() string { return "Widget " + o.s.name + "/" + o.name }
 
-func (o *offer) release(ctx context.Context) {
-	GinkgoHelper()
+// component returns a version of the module.
+func (o *offer) component(version string) controlplane.Component {
 	inSpace := func(text string) []byte {
 		return []byte(strings.ReplaceAll(strings.ReplaceAll(text, "NAMESPACE", o.s.name), "GROUP", o.group()))
 	}
-	c := controlplane.Component{
-		Name: "example.org/module/" + o.name, Version: "1.0.0",
+	return controlplane.Component{
+		Name: "example.org/module/" + o.name, Version: version,
 		Resources: []controlplane.ComponentResource{{Name: o.name, Type: "helm-chart", Files: controlplane.Files{
-			"Chart.yaml":                []byte("apiVersion: v2\nname: module\nversion: 1.0.0\n"),
+			"Chart.yaml":                []byte("apiVersion: v2\nname: module\nversion: " + version + "\n"),
 			"values.yaml":               []byte("message: hello\n"),
 			"templates/config.yaml":     inSpace(configTemplate),
 			"templates/deployment.yaml": inSpace(deploymentTemplate),
 		}}},
 	}
-	t := &v1alpha1.ModuleTemplate{
-		ObjectMeta: metav1.ObjectMeta{Name: o.name + "-regular", Labels: map[string]string{labelSpec: o.s.name}},
-		Spec: v1alpha1.ModuleTemplateSpec{Channel: "regular", Component: &v1alpha1.Component{
-			Repository: env.registry.Host() + "/" + modulesRepository, Name: c.Name, Version: c.Version,
+}
+
+// template returns a ModuleTemplate of a version of the module. Its name ends with the suffix.
+func (o *offer) template(suffix, version string) *v1alpha1.ModuleTemplate {
+	return &v1alpha1.ModuleTemplate{
+		ObjectMeta: metav1.ObjectMeta{Name: o.name + "-" + suffix, Labels: map[string]string{labelSpec: o.s.name}},
+		Spec: v1alpha1.ModuleTemplateSpec{Component: &v1alpha1.Component{
+			Repository: env.registry.Host() + "/" + modulesRepository, Name: "example.org/module/" + o.name, Version: version,
 		}},
 	}
+}
+
+func (o *offer) release(ctx context.Context) {
+	GinkgoHelper()
+	c, t := o.component("1.0.0"), o.template("regular", "1.0.0")
+	t.Spec.Channel = "regular"
 	if o.operated {
 		c.Resources = append(c.Resources, controlplane.ComponentResource{
 			Name: "crds", Type: "crds", Files: controlplane.Files{"widgets.yaml": []byte(controlplane.WidgetCRD(o.group()))},

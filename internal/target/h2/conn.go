@@ -81,10 +81,13 @@ func newConn(p *pool, c net.Conn, state *tls.ConnectionState) *conn {
 		mostFrame: 16 << 10, window: 65535, sendable: 65535, frame: now, unused: now,
 	}
 	out.writer = http2.NewFramer(&out.out, nil)
+	// Tables of header fields, for thousands of connections at rest, would need more memory than they save in requests.
 	out.encoder = hpack.NewEncoder(&out.block)
+	out.encoder.SetMaxDynamicTableSizeLimit(0)
 	// The first write sends this, whatever else it sends.
 	out.out.WriteString(http2.ClientPreface)
 	_ = out.writer.WriteSettings( // A buffer returns no error.
+		http2.Setting{ID: http2.SettingHeaderTableSize, Val: 0},
 		http2.Setting{ID: http2.SettingEnablePush, Val: 0},
 		http2.Setting{ID: http2.SettingInitialWindowSize, Val: streamWindow},
 		http2.Setting{ID: http2.SettingMaxHeaderListSize, Val: maxHeaders},

@@ -27,7 +27,7 @@ func (c *conn) read() error {
 	r := http2.NewFramer(nil, c.net)
 	r.SetReuseFrames()
 	r.SetMaxReadFrameSize(maxFrame)
-	r.ReadMetaHeaders = hpack.NewDecoder(4<<10, nil)
+	r.ReadMetaHeaders = hpack.NewDecoder(0, nil)
 	r.MaxHeaderListSize = maxHeaders
 	for {
 		f, err := r.ReadFrame()

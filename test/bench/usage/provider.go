@@ -31,8 +31,9 @@ type Provider struct {
 }
 
 // Start starts the provider with its data in dir/provider-data, and returns when it is ready. It uses the defaults, except that it
-// does not use leader election, because renewals of the lease would count as writes, and that it serves profiles on loopback.
-func Start(ctx context.Context, binary, dir, kubeconfig string, args ...string) (*Provider, error) {
+// does not use leader election, because renewals of the lease would count as writes, and that it serves profiles on loopback. env is
+// added to its environment.
+func Start(ctx context.Context, binary, dir, kubeconfig string, env []string, args ...string) (*Provider, error) {
 	metrics, err := freeAddress(ctx)
 	if err != nil {
 		return nil, err
@@ -42,7 +43,7 @@ func Start(ctx context.Context, binary, dir, kubeconfig string, args ...string) 
 		return nil, err
 	}
 	p, err := controlplane.StartProvider(ctx, controlplane.ProviderOptions{
-		Kubeconfig: kubeconfig, Dir: filepath.Join(dir, "provider-data"), Binary: binary,
+		Kubeconfig: kubeconfig, Dir: filepath.Join(dir, "provider-data"), Binary: binary, Env: env,
 		Args: append([]string{"--metrics-bind-address=" + metrics, "--pprof-bind-address=" + profiles, "--no-leader-election"}, args...),
 	})
 	if err != nil {

@@ -37,6 +37,7 @@ func main() {
 	o := options{}
 	flag.IntVar(&o.world.Clusters, "clusters", 50, "how many clusters there are")
 	flag.IntVar(&o.world.Modules, "modules", 3, "how many modules each cluster has")
+	flag.StringVar(&o.world.MemoryLimit, "memory-limit", "", "soft memory limit of the provider, such as 2GiB; in a container, its memory limit sets it")
 	flag.IntVar(&o.phase.Edits, "edits", 100, "how many edits of users there are at rest, and about how many during a rollout")
 	flag.DurationVar(&o.phase.Idle, "idle", 10*time.Minute, "how long nothing is done")
 	flag.DurationVar(&o.phase.Fault, "fault", 30*time.Second, "how long clusters fail in each way")

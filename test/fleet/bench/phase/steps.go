@@ -33,7 +33,11 @@ func All() []Step {
 		{Name: "restart-api-server", Do: restartAPIServer},
 	}
 	steps = append(steps, faultSteps()...)
-	return append(steps, Step{Name: report.Removal, Do: removal})
+	return append(steps,
+		Step{Name: "adopt-releases", Do: adoptReleases},
+		Step{Name: "rollout-policy", Do: rolloutByPolicy},
+		Step{Name: report.Removal, Do: removal},
+	)
 }
 
 // empty releases the modules. There is no cluster yet.
@@ -110,12 +114,17 @@ func rolloutWithEdits(ctx context.Context, r *Run, p *report.Phase) error {
 			every = max(every, time.Duration(before.Seconds/float64(r.Edits)*float64(time.Second)))
 		}
 	}
+	return r.editWhile(ctx, p, every, func(ctx context.Context) error { return r.rollOut(ctx, 0) })
+}
+
+// editWhile lets users edit until a rollout ends.
+func (r *Run) editWhile(ctx context.Context, p *report.Phase, every time.Duration, rollOut func(context.Context) error) error {
 	done := make(chan struct{})
 	g, ctx := errgroup.WithContext(ctx)
 	begin := time.Now()
 	g.Go(func() error {
 		defer close(done)
-		err := r.rollOut(ctx, 0)
+		err := rollOut(ctx)
 		p.Values = map[string]float64{"rollout_s": time.Since(begin).Seconds()}
 		return err
 	})

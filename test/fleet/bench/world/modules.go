@@ -26,8 +26,16 @@ import (
 // repository is the repository of the components of the modules.
 const repository = "modules"
 
+// channel is the channel of all modules.
+const channel = "regular"
+
 // Release releases a version of all modules. The modules are resolved, or updated if there is an earlier version.
 func (w *World) Release(ctx context.Context, version string) error {
+	return w.push(ctx, version, func(i int, c *v1alpha1.Component) error { return w.offer(ctx, i, c) })
+}
+
+// push pushes a version of all modules to the registry, and then offers it to the control plane.
+func (w *World) push(ctx context.Context, version string, offer func(i int, c *v1alpha1.Component) error) error {
 	files := maps.Clone(w.chart)
 	files["Chart.yaml"] = fmt.Appendf(nil, "apiVersion: v2\nname: module\nversion: %s\n", version)
 	files["values.yaml"] = fmt.Appendf(nil, "message: none\nversion: %s\n", version)
@@ -39,21 +47,19 @@ func (w *World) Release(ctx context.Context, version string) error {
 		if _, err := w.registry.PushComponent(ctx, repository, c); err != nil {
 			return err
 		}
-		if err := w.offer(ctx, i, c); err != nil {
+		ref := &v1alpha1.Component{Repository: w.registry.Host() + "/" + repository, Name: c.Name, Version: version}
+		if err := offer(i, ref); err != nil {
 			return errors.Wrapf(err, "cannot offer module %q", moduleName(i))
 		}
 	}
 	return nil
 }
 
-// offer creates or updates the ModuleTemplate of a module.
-func (w *World) offer(ctx context.Context, i int, c controlplane.Component) error {
+// offer creates or updates the ModuleTemplate of a module in its channel.
+func (w *World) offer(ctx context.Context, i int, c *v1alpha1.Component) error {
 	t := &v1alpha1.ModuleTemplate{
 		ObjectMeta: metav1.ObjectMeta{Name: moduleName(i)},
-		Spec: v1alpha1.ModuleTemplateSpec{
-			Channel:   "regular",
-			Component: &v1alpha1.Component{Repository: w.registry.Host() + "/" + repository, Name: c.Name, Version: c.Version},
-		},
+		Spec:       v1alpha1.ModuleTemplateSpec{Channel: channel, Component: c},
 	}
 	err := w.Client.Create(ctx, t)
 	if !kerrors.IsAlreadyExists(err) {

@@ -28,6 +28,8 @@ const namespace = "fleet"
 type Options struct {
 	// Clusters is the number of clusters, with a Kyma each, and Modules is the number of modules of each Kyma.
 	Clusters, Modules int
+	// MemoryLimit is the soft memory limit of the provider, such as 2GiB. Without it, there is none.
+	MemoryLimit string
 	// Args are additional flags of the provider.
 	Args []string
 }
@@ -116,8 +118,12 @@ func (w *World) build(ctx context.Context) error {
 
 // StartProvider starts the provider, with the cache of its previous process.
 func (w *World) StartProvider(ctx context.Context) error {
+	var env []string
+	if w.MemoryLimit != "" {
+		env = []string{"GOMEMLIMIT=" + w.MemoryLimit}
+	}
 	var err error
-	w.Provider, err = usage.Start(ctx, filepath.Join(w.dir, "provider"), w.dir, w.Control.KubeconfigFile(), w.Args...)
+	w.Provider, err = usage.Start(ctx, filepath.Join(w.dir, "provider"), w.dir, w.Control.KubeconfigFile(), env, w.Args...)
 	return err
 }
 
