@@ -174,7 +174,7 @@ func TestGoodVersion(t *testing.T) {
 }
 
 // TestBrokenVersion checks in random fleets that no more Kymas than the budget ever have a version that never becomes Ready, that these go
-// back if the policy says so, and that a version that mends it reaches all.
+// back if the policy says so, and that a version that fixes it reaches all.
 func TestBrokenVersion(t *testing.T) {
 	for seed := range uint64(40) {
 		f := newFleet(rand.New(rand.NewPCG(seed, 2)))

@@ -146,6 +146,7 @@ func controllerLayers() []layer {
 		{path: "internal/controller/manifest", level: 73},
 		{path: "internal/controller/moduletemplate", level: 73},
 		{path: "internal/controller/kymaset", level: 73},
+		{path: "internal/controller/release", level: 74},
 	}
 	for i := range out {
 		out[i].forbidden = []string{"internal/cli"}
@@ -174,7 +175,7 @@ func commandLayers() []layer {
 		{path: "internal/cli/lookup", level: 62},
 		{path: "internal/cli/argument", level: 62},
 		{path: "internal/cli/catalog", level: 63},
-		{path: "internal/cli/release", level: 63},
+		{path: "internal/cli/release", level: 62},
 		{path: "internal/cli/await", level: 64},
 		{path: "internal/cli/complete", level: 64},
 		{path: "internal/cli/module/file", level: 65},

@@ -30,7 +30,10 @@ type size struct{ Files, Lines int }
 // oversized returns the packages that still exceed the limits, with their allowed size. Split a package instead of raising its
 // numbers, and lower them when it shrinks.
 func oversized() map[string]size {
-	return map[string]size{}
+	return map[string]size{
+		// All kinds of a version must be in one package. Most lines describe the fields for kubectl explain.
+		"apis/v1alpha1": {Files: 20, Lines: 3200},
+	}
 }
 
 // scattered returns the types whose methods are still in more files than the limit, with their allowed number.

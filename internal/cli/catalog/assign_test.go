@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-func TestAssign(t *testing.T) {
+func TestAssignChannels(t *testing.T) {
 	one := Release{Name: "a", Version: "1.0.0", Template: "a-1.0.0", Ready: "True"}
 	two := Release{Name: "a", Version: "2.0.0", Template: "a-2.0.0", Ready: "True"}
 	in := func(r Release, channel, releaseMeta string) Release {

@@ -30,7 +30,7 @@ func (s *store) catalogue(ctx context.Context, name string) (*catalogue.Catalogu
 	}
 	out.Templates, out.Releases = templates.Items, releases.Items
 	for i := range out.Releases {
-		for _, policy := range policiesOf(&out.Releases[i]) {
+		for _, policy := range catalogue.PoliciesOf(&out.Releases[i]) {
 			p := &v1alpha1.RolloutPolicy{}
 			err := s.client.Get(ctx, client.ObjectKey{Name: policy}, p, client.UnsafeDisableDeepCopy)
 			if notfound.Ignore(err) != nil {
@@ -42,19 +42,6 @@ func (s *store) catalogue(ctx context.Context, name string) (*catalogue.Catalogu
 		}
 	}
 	return out, nil
-}
-
-// policiesOf returns the names of the RolloutPolicies that a ModuleReleaseMeta refers to.
-func policiesOf(r *v1alpha1.ModuleReleaseMeta) []string {
-	var out []string
-	for i := range r.Spec.Channels {
-		out = append(out, r.Spec.Channels[i].RolloutPolicy)
-	}
-	if m := r.Spec.Mandatory; m != nil {
-		out = append(out, m.RolloutPolicy)
-	}
-	slices.Sort(out)
-	return slices.DeleteFunc(slices.Compact(out), func(s string) bool { return s == "" })
 }
 
 // mandatory returns the names of the modules that are mandatory for a Kyma.
@@ -88,7 +75,7 @@ func (p *planner) addModules(mandatory []string) {
 func (p *planner) choose(m *v1alpha1.Module, live *v1alpha1.Manifest) catalogue.Choice {
 	r := catalogue.Request{
 		Kyma:    rollout.Kyma{UID: p.kyma.UID, Labels: p.kyma.Labels},
-		Version: m.Version, Channel: ChannelOf(p.kyma, m),
+		Version: m.Version, Channel: catalogue.ChannelOf(p.kyma, m),
 	}
 	if live != nil {
 		r.Installed, r.InstalledChannel = installedVersion(live), live.Labels[v1alpha1.LabelChannel]

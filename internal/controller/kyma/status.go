@@ -14,6 +14,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/catalogue"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
 	"github.com/crossplane-contrib/provider-kyma/internal/maintenance"
 )
@@ -99,7 +100,7 @@ func report(k *v1alpha1.Kyma, steps []step) {
 	case meta.WasDeleted(k):
 		at.State = v1alpha1.StateDeleting
 	case at.State == v1alpha1.StateReady:
-		at.ActiveChannel = cmp.Or(k.Spec.ForProvider.Channel, defaultChannel)
+		at.ActiveChannel = cmp.Or(k.Spec.ForProvider.Channel, catalogue.DefaultChannel)
 	}
 	setReady(k, readyBy(first, meta.WasDeleted(k)).WithMessage(at.Message), steps)
 }

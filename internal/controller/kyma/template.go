@@ -3,7 +3,6 @@
 package kyma
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -17,14 +16,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
-
-// defaultChannel is the channel of a Kyma that names none.
-const defaultChannel = "regular"
-
-// ChannelOf returns the channel of a module, which defaults to the channel of the Kyma.
-func ChannelOf(k *v1alpha1.Kyma, m *v1alpha1.Module) string {
-	return cmp.Or(m.Channel, k.Spec.ForProvider.Channel, defaultChannel)
-}
 
 // isResolved reports whether a template can be installed. If it cannot, the message contains the reason, or is empty if the
 // controller of the template has not resolved it yet.

@@ -21,6 +21,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/catalogue"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 )
@@ -210,20 +211,8 @@ func templateUpdates() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e ctrlevent.UpdateEvent) bool {
 		was, ok := e.ObjectOld.(*v1alpha1.ModuleTemplate)
 		is, isok := e.ObjectNew.(*v1alpha1.ModuleTemplate)
-		return ok && isok && templateChanged(was, is)
+		return ok && isok && catalogue.TemplateChanged(was, is)
 	}}
-}
-
-// templateChanged reports whether a change of a template can affect a Kyma.
-func templateChanged(was, is *v1alpha1.ModuleTemplate) bool {
-	return was.Generation != is.Generation ||
-		was.Status.ResolvedGeneration != is.Status.ResolvedGeneration ||
-		was.Status.Digest != is.Status.Digest || was.Status.Version != is.Status.Version ||
-		!was.Status.GetCondition(v1alpha1.TypeResolved).Equal(is.Status.GetCondition(v1alpha1.TypeResolved)) ||
-		was.Labels[v1alpha1.LabelModuleName] != is.Labels[v1alpha1.LabelModuleName] ||
-		was.Labels[v1alpha1.LabelControllerName] != is.Labels[v1alpha1.LabelControllerName] ||
-		was.Annotations[v1alpha1.AnnotationAllowDowngrade] != is.Annotations[v1alpha1.AnnotationAllowDowngrade] ||
-		!equality.Semantic.DeepEqual(was.Status.Resources, is.Status.Resources) || !equality.Semantic.DeepEqual(was.Status.Data, is.Status.Data)
 }
 
 // usersOfConfig returns requests for the Kymas whose Manifests use a config. A Manifest has a component descriptor only if

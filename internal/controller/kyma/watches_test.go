@@ -66,69 +66,6 @@ func TestMatters(t *testing.T) {
 	}
 }
 
-func TestChanged(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		change func(t *v1alpha1.ModuleTemplate)
-		want   bool
-	}{
-		"Nothing":   {"A resync without a change does not affect Kymas.", func(*v1alpha1.ModuleTemplate) {}, false},
-		"Label":     {"Labels of other clients do not affect Kymas.", func(t *v1alpha1.ModuleTemplate) { t.Labels = map[string]string{"a": "b"} }, false},
-		"Handled":   {"The token of the last handled request does not affect Kymas.", func(t *v1alpha1.ModuleTemplate) { t.Status.LastHandledReconcileAt = "x" }, false},
-		"Module":    {"A change of the label with the name of the module affects Kymas.", func(t *v1alpha1.ModuleTemplate) { t.Labels = map[string]string{v1alpha1.LabelModuleName: "b"} }, true},
-		"Spec":      {"A change of the spec of a ModuleTemplate affects Kymas.", func(t *v1alpha1.ModuleTemplate) { t.Generation++ }, true},
-		"Digest":    {"A new digest of the content affects Kymas.", func(t *v1alpha1.ModuleTemplate) { t.Status.Digest = "x" }, true},
-		"Resources": {"A change of the resolved resources affects Kymas.", func(t *v1alpha1.ModuleTemplate) { t.Status.Resources = nil }, true},
-		"Condition": {"A ModuleTemplate that can no longer be resolved affects Kymas.", func(t *v1alpha1.ModuleTemplate) { t.Status.Conditions[0].Status = corev1.ConditionFalse }, true},
-		"Downgrade": {"A permission to downgrade affects Kymas.", func(t *v1alpha1.ModuleTemplate) {
-			t.Annotations = map[string]string{v1alpha1.AnnotationAllowDowngrade: "1"}
-		}, true},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			was := newTemplate("a", "regular", "1.0.0")
-			is := was.DeepCopy()
-			tc.change(is)
-			if got := templateChanged(&was, is); got != tc.want {
-				t.Errorf("\n%s\ntemplateChanged(...): want %t, got %t", tc.reason, tc.want, got)
-			}
-		})
-	}
-}
-
-func TestIsConcerned(t *testing.T) {
-	k := newKyma(v1alpha1.Module{Name: "a"}, v1alpha1.Module{Name: "b", Channel: "fast"}, v1alpha1.Module{Name: "c"},
-		v1alpha1.Module{Name: "p", Version: "1.0.0"}, v1alpha1.Module{Name: "r"})
-	k.Status.AtProvider.Modules = []v1alpha1.ModuleStatus{
-		{Name: "a", Version: "1.0.0"}, {Name: "b", Version: "1.0.0"}, {Name: "c", Version: "1.0.0", State: v1alpha1.StateError},
-		{Name: "p", Version: "1.0.0"}, {Name: "r", Version: "0.9.0", PendingVersion: "1.0.0"},
-	}
-	cases := map[string]struct {
-		reason, module, channel, version string
-		want                             bool
-	}{
-		"Channel":      {"A module without a channel uses the channel of the Kyma.", "a", "regular", "2.0.0", true},
-		"OtherChannel": {"A module without a channel does not use a channel other than that of the Kyma.", "a", "fast", "2.0.0", false},
-		"OwnChannel":   {"A module with a channel uses this channel.", "b", "fast", "2.0.0", true},
-		"Listed":       {"A module in error lists the channels that there are.", "c", "beta", "2.0.0", true},
-		"Unknown":      {"A Kyma does not use a module that it does not enable.", "d", "regular", "2.0.0", false},
-		"Pinned":       {"A pinned module uses its version.", "p", "", "1.0.0", true},
-		"OtherPin":     {"A pinned module does not use another version.", "p", "", "2.0.0", false},
-		"PinInChannel": {"A pinned module does not use the version of its channel.", "p", "regular", "2.0.0", false},
-		"Has":          {"A version in the catalogue concerns the Kymas that have it.", "a", "", "1.0.0", true},
-		"New":          {"A version that was added to the catalogue concerns no Kyma until it is released.", "a", "", "2.0.0", false},
-		"Pending":      {"A Kyma that waits for a version shows it.", "r", "", "1.0.0", true},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			template := newTemplate(tc.module, tc.channel, tc.version)
-			if got := isConcerned(k, tc.module, &template); got != tc.want {
-				t.Errorf("\n%s\nisConcerned(...): want %t, got %t", tc.reason, tc.want, got)
-			}
-		})
-	}
-}
-
 func TestNameOfKyma(t *testing.T) {
 	m := installed(newKyma(), newTemplate("a", "regular", "1.0.0"))
 	if got := ownerName(m); got != "k" {

@@ -60,7 +60,7 @@ func follows(k *v1alpha1.Kyma, module, channel string) bool {
 		return true
 	}
 	return slices.ContainsFunc(k.Spec.ForProvider.Modules, func(m v1alpha1.Module) bool {
-		return m.Name == module && m.Version == "" && (m.Managed == nil || *m.Managed) && kyma.ChannelOf(k, &m) == channel
+		return m.Name == module && m.Version == "" && (m.Managed == nil || *m.Managed) && catalogue.ChannelOf(k, &m) == channel
 	})
 }
 

@@ -29,8 +29,8 @@ import (
 const (
 	// cacheDelay is the time that the cache needs to receive the write of another client.
 	cacheDelay = 250 * time.Millisecond
-	// look is the longest time between two looks at the Kymas during a rollout. Whether a cluster can be reached causes no event.
-	look = 10 * time.Second
+	// checkEvery is the longest time between two passes during a rollout. Whether a cluster can be reached causes no event.
+	checkEvery = 10 * time.Second
 )
 
 type reconciler struct {
@@ -146,8 +146,8 @@ func (r *reconciler) next(ctx context.Context, m *v1alpha1.ModuleReleaseMeta, t 
 		Channel: t.channel, Release: t.release, Status: status, Policy: t.policy, Spread: r.spread, Members: members, Now: now,
 	})
 	if p := next.Phase; p == v1alpha1.RolloutProgressing || p == v1alpha1.RolloutRollingBack {
-		if again == 0 || again > look {
-			again = look
+		if again == 0 || again > checkEvery {
+			again = checkEvery
 		}
 	}
 	return next, again, nil

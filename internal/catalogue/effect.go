@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package catalogue
+
+import (
+	"cmp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/rollout"
+)
+
+// DefaultChannel is the channel of a Kyma that names none.
+const DefaultChannel = "regular"
+
+// ChannelOf returns the channel of a module, which defaults to the channel of the Kyma.
+func ChannelOf(k *v1alpha1.Kyma, m *v1alpha1.Module) string {
+	return cmp.Or(m.Channel, k.Spec.ForProvider.Channel, DefaultChannel)
+}
+
+// PoliciesOf returns the names of the RolloutPolicies that a ModuleReleaseMeta refers to.
+func PoliciesOf(r *v1alpha1.ModuleReleaseMeta) []string {
+	var out []string
+	for i := range r.Spec.Channels {
+		out = append(out, r.Spec.Channels[i].RolloutPolicy)
+	}
+	if m := r.Spec.Mandatory; m != nil {
+		out = append(out, m.RolloutPolicy)
+	}
+	slices.Sort(out)
+	return slices.DeleteFunc(slices.Compact(out), func(s string) bool { return s == "" })
+}
+
+// TemplateChanged reports whether a change of a template can affect a Kyma.
+func TemplateChanged(was, is *v1alpha1.ModuleTemplate) bool {
+	return was.Generation != is.Generation ||
+		was.Status.ResolvedGeneration != is.Status.ResolvedGeneration ||
+		was.Status.Digest != is.Status.Digest || was.Status.Version != is.Status.Version ||
+		!was.Status.GetCondition(v1alpha1.TypeResolved).Equal(is.Status.GetCondition(v1alpha1.TypeResolved)) ||
+		was.Labels[v1alpha1.LabelModuleName] != is.Labels[v1alpha1.LabelModuleName] ||
+		was.Labels[v1alpha1.LabelControllerName] != is.Labels[v1alpha1.LabelControllerName] ||
+		was.Annotations[v1alpha1.AnnotationAllowDowngrade] != is.Annotations[v1alpha1.AnnotationAllowDowngrade] ||
+		!equality.Semantic.DeepEqual(was.Status.Resources, is.Status.Resources) || !equality.Semantic.DeepEqual(was.Status.Data, is.Status.Data)
+}
+
+// Concerns reports whether a template concerns a Kyma: the Kyma has the module from the channel of the template, or has its version,
+// or waits for it. The message of a module that failed may list channels and versions.
+func Concerns(k *v1alpha1.Kyma, name string, t *v1alpha1.ModuleTemplate) bool {
+	return slices.ContainsFunc(k.Spec.ForProvider.Modules, func(m v1alpha1.Module) bool {
+		return m.Name == name && (m.Version != "" && m.Version == t.Status.Version || m.Version == "" && ChannelOf(k, &m) == t.Spec.Channel)
+	}) || slices.ContainsFunc(k.Status.AtProvider.Modules, func(m v1alpha1.ModuleStatus) bool {
+		return m.Name == name && (m.State == v1alpha1.StateError || m.Version == "" || t.Spec.Channel == "" &&
+			(m.Version == t.Status.Version || m.PendingVersion != ""))
+	})
+}
+
+// Concerned returns a function that reports whether a change of the status of a ModuleReleaseMeta concerns a Kyma: the rollout in its
+// channel is in another phase or for another version, or its turn has come.
+func Concerned(was, is *v1alpha1.ModuleReleaseMeta, policies map[string]*v1alpha1.RolloutPolicySpec) func(k *v1alpha1.Kyma) bool {
+	before := map[string]*v1alpha1.ChannelRollout{}
+	for i := range was.Status.Channels {
+		before[was.Status.Channels[i].Channel] = &was.Status.Channels[i]
+	}
+	changed := !equality.Semantic.DeepEqual(was.Status.GetCondition("Ready"), is.Status.GetCondition("Ready"))
+	return func(k *v1alpha1.Kyma) bool {
+		channel := channelIn(k, is)
+		i := slices.IndexFunc(is.Status.Channels, func(c v1alpha1.ChannelRollout) bool { return c.Channel == channel })
+		if i < 0 {
+			return changed
+		}
+		a, b := before[channel], &is.Status.Channels[i]
+		if a == nil || a.Version != b.Version || a.Phase != b.Phase || a.Previous != b.Previous || changed {
+			return true
+		}
+		policy, module := policies[policyIn(is, channel)], is.Spec.ModuleName
+		r := rollout.Kyma{UID: k.UID, Labels: k.Labels}
+		return rollout.IsAllowed(module, a, policy, r) != rollout.IsAllowed(module, b, policy, r)
+	}
+}
+
+// channelIn returns the channel from which a Kyma has the module of a ModuleReleaseMeta.
+func channelIn(k *v1alpha1.Kyma, r *v1alpha1.ModuleReleaseMeta) string {
+	if r.Spec.Mandatory != nil {
+		return v1alpha1.MandatoryChannel
+	}
+	for i := range k.Spec.ForProvider.Modules {
+		if m := &k.Spec.ForProvider.Modules[i]; m.Name == r.Spec.ModuleName && m.Version == "" {
+			return ChannelOf(k, m)
+		}
+	}
+	return ""
+}
+
+// policyIn returns the name of the RolloutPolicy of a channel.
+func policyIn(r *v1alpha1.ModuleReleaseMeta, channel string) string {
+	if m := r.Spec.Mandatory; m != nil {
+		return m.RolloutPolicy
+	}
+	for i := range r.Spec.Channels {
+		if r.Spec.Channels[i].Channel == channel {
+			return r.Spec.Channels[i].RolloutPolicy
+		}
+	}
+	return ""
+}
