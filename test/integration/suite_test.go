@@ -23,6 +23,7 @@ import (
 	_ "github.com/crossplane-contrib/provider-kyma/test/integration/manifest/upgrade"
 	_ "github.com/crossplane-contrib/provider-kyma/test/integration/moduletemplate"
 	_ "github.com/crossplane-contrib/provider-kyma/test/integration/provider"
+	_ "github.com/crossplane-contrib/provider-kyma/test/integration/release"
 )
 
 func TestIntegration(t *testing.T) {

@@ -4,6 +4,7 @@ package moduletemplate
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -88,7 +89,7 @@ func (r *reconciler) reconcileInTime(ctx context.Context, t *v1alpha1.ModuleTemp
 // reconcile updates the status of a template in memory. It returns an error if a retry may help; the status already contains
 // the error.
 func (r *reconciler) reconcile(ctx context.Context, t *v1alpha1.ModuleTemplate) error {
-	others, err := (&siblings{client: r.client}).names(ctx, releaseKey(t), t.Name)
+	others, err := (&siblings{client: r.client}).of(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -138,6 +139,9 @@ func (r *reconciler) resolve(ctx context.Context, t *v1alpha1.ModuleTemplate) er
 	case err != nil:
 		refuse(t, v1alpha1.ReasonResolveFailed, timeout.Explain(ctx, err).Error())
 		return err
+	case t.Spec.Version != "" && t.Spec.Version != res.Version:
+		refuse(t, v1alpha1.ReasonInvalid, fmt.Sprintf("spec.version is %s, but the component descriptor has version %s: change spec.version, or "+
+			"remove it", t.Spec.Version, res.Version))
 	default:
 		if message := downgradeMessage(t, res); message != "" {
 			refuse(t, v1alpha1.ReasonDowngrade, message)
@@ -158,7 +162,7 @@ func (r *reconciler) resolve(ctx context.Context, t *v1alpha1.ModuleTemplate) er
 func downgradeMessage(t *v1alpha1.ModuleTemplate, res *module.Resolution) string {
 	s := &t.Status
 	allowed := strings.TrimSpace(t.Annotations[v1alpha1.AnnotationAllowDowngrade])
-	if s.Version == "" || s.ModuleName != res.ModuleName || allowed == res.Version {
+	if t.Spec.Channel == "" || s.Version == "" || s.ModuleName != res.ModuleName || allowed == res.Version {
 		return ""
 	}
 	if c, err := module.CompareVersions(res.Version, s.Version); err != nil || c >= 0 {

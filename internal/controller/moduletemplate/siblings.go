@@ -27,10 +27,11 @@ func releaseKey(t *v1alpha1.ModuleTemplate) string {
 	return module.NameOf(t) + "/" + t.Spec.Channel
 }
 
-// releaseKeys returns the release key of an object as the keys of an index.
+// releaseKeys returns the release key of an object as the keys of an index. A template without a channel has none: it only adds a version
+// to the catalogue.
 func releaseKeys(o client.Object) []string {
 	t, ok := o.(*v1alpha1.ModuleTemplate)
-	if !ok {
+	if !ok || t.Spec.Channel == "" {
 		return nil
 	}
 	return []string{releaseKey(t)}
@@ -39,6 +40,14 @@ func releaseKeys(o client.Object) []string {
 // siblings finds the templates of the same module and channel.
 type siblings struct {
 	client client.Reader
+}
+
+// of returns the sorted names of the other templates of the same module and channel. A template without a channel has none.
+func (s *siblings) of(ctx context.Context, t *v1alpha1.ModuleTemplate) ([]string, error) {
+	if t.Spec.Channel == "" {
+		return nil, nil
+	}
+	return s.names(ctx, releaseKey(t), t.Name)
 }
 
 // names returns the sorted names of the templates with a release key. It omits the template with the given name, and
