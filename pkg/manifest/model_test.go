@@ -271,7 +271,7 @@ func (m *model) strike(verb string, k cluster.ObjectRef) {
 		m.loose[k] = true
 	}
 	delete(m.uids, k)
-	m.sayf("  another client creates %s", k)
+	m.trace = append(m.trace, "  another client creates "+k.String()) // The server is locked, so its log of requests cannot be taken.
 }
 
 // foreign returns an object of another owner with a key.

@@ -187,9 +187,11 @@ func (w *modelWorld) rendersDifferently(m *model, k cluster.ObjectRef) bool {
 		return false
 	}
 	for i, was := range w.settled {
-		// The base contains the revision, which would be a new one.
-		asks, base := key("ConfigMap", m.spec.Slots[i].namespace(), modelNames[i]+"-asks"), key("ConfigMap", m.spec.Slots[i].namespace(), modelNames[i]+"-base")
-		if (k == asks || k == base) && was.has != w.hasFor(m, i, was.has) {
+		of := func(suffix string) cluster.ObjectRef {
+			return key("ConfigMap", m.spec.Slots[i].namespace(), modelNames[i]+suffix)
+		}
+		// The base contains the revision, which would be a new one, and the chart would not contain an object for kinds that are not served.
+		if (k == of("-asks") || k == of("-base") || k == of("-served")) && was.has != w.hasFor(m, i, was.has) {
 			return true
 		}
 	}

@@ -118,6 +118,20 @@ func (w *call) removalHooks(inv *inventory.Inventory) *hook.RemovalHooks {
 	})
 }
 
+// lookToRemove returns the known state of the objects of an inventory if a request confirms that it is the one in the cluster. What the watch
+// shows may be from before a restore of the storage, so that the objects belong to others now. A different cluster is the more important error:
+// where confirms that there is none.
+func (w *call) lookToRemove(ctx context.Context, inv *inventory.Inventory, where func(context.Context) error) (inspect.Objects, error) {
+	objects, err := w.look(ctx, inv)
+	if err != nil {
+		return inspect.Objects{}, err
+	}
+	if err := w.store.confirm(ctx); err != nil {
+		return inspect.Objects{}, firstOf(where(ctx), err)
+	}
+	return objects, nil
+}
+
 func (w *call) removalMode() teardown.Mode {
 	if w.o.ForceRemoval {
 		return teardown.ForceRemove

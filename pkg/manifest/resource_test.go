@@ -155,3 +155,24 @@ func TestCRDOfTwoCharts(t *testing.T) {
 		t.Errorf("after both have dropped it: %q", b.s.keys())
 	}
 }
+
+// TestResourceNotShown checks that a custom resource that another process created a moment ago isn't taken for one that its users deleted,
+// although the watch doesn't show it yet.
+func TestResourceNotShown(t *testing.T) {
+	b := newBench(t)
+	b.c.watch = newFakeWatch(b.s)
+	b.c.watch.lag("Widget", 1000)
+	s := widgetBundle(t, nil)
+	b.another().reconcile(s)
+	s.Resource.Object["spec"] = map[string]any{"size": int64(2)}
+	for range 3 {
+		b.apply(s)
+	}
+	if got, _, _ := unstructured.NestedInt64(b.s.objects[widget].content, "spec", "size"); got != 2 {
+		t.Errorf("size of the custom resource: want 2, got %d", got)
+	}
+	b.c.watch.catchUp()
+	if o := b.observe(s); !o.UpToDate {
+		t.Errorf("want UpToDate, got %+v", o)
+	}
+}

@@ -200,11 +200,11 @@ func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...
 			return Removal{}, err
 		}
 	}
-	objects, err := w.look(ctx, inv)
+	remover := w.newRemover()
+	objects, err := w.lookToRemove(ctx, inv, remover.confirm)
 	if err != nil {
 		return removalWithout(rebuilt, err)
 	}
-	remover := w.newRemover()
 	res, err := remover.run(ctx, w.removalMode(), inv.Objects, objects, w.removalHooks(inv))
 	left := Removal{
 		State: res.Blocked.State, Message: res.Blocked.Message, Kept: res.Kept, KeptAdopted: res.KeptAdopted, HandedOver: res.HandedOver,

@@ -82,10 +82,24 @@ type verbs interface {
 
 // Apply applies an object. It reads the object first only if it needs to know who owns the object or its fields.
 func (a *Applier) Apply(ctx context.Context, in Subject) (Outcome, error) {
-	if !in.Exists {
-		return a.create(ctx, &in)
+	switch {
+	case in.Exists:
+		return a.applyExisting(ctx, &in)
+	case in.Entry.IsDismissed(false):
+		return a.applyDismissed(ctx, &in)
 	}
-	return a.applyExisting(ctx, &in)
+	return a.create(ctx, &in)
+}
+
+// applyDismissed handles a custom resource of the bundle that was applied and that the watch does not show. Either its users deleted it, so
+// it stays deleted, or another process created it a moment ago, so it is applied like any object that exists. An object that users created in
+// its place belongs to them.
+func (a *Applier) applyDismissed(ctx context.Context, in *Subject) (Outcome, error) {
+	l, err := a.verbs.read(ctx, in.Object)
+	if err != nil || l == nil || !a.owns(l.PartialObjectMetadata, in.Entry.UID) {
+		return Outcome{}, err
+	}
+	return a.applyFound(ctx, in)
 }
 
 // create creates an object that is not known to exist. If the object does exist, create applies it.

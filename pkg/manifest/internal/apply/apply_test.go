@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
@@ -55,6 +56,32 @@ func TestApply(t *testing.T) {
 			change: func(o *object.Desired) { o.Stage = object.StageResource },
 			input:  func(in *Subject) { in.Entry.UID = "uid-9" },
 			out:    result{Kind: "Unchanged"},
+
+			requests: []string{"metadata ConfigMap apps/web"},
+			tries:    []string{"get ConfigMap apps/web"},
+		},
+		"ResourceOfUsers": {
+			reason: "A custom resource that its users created in place of the one that they deleted is theirs.",
+			others: func(s *site) { s.c.Create("kubectl-create", cm) },
+			want:   cm,
+			change: func(o *object.Desired) { o.Stage = object.StageResource },
+			input:  func(in *Subject) { in.Entry.UID = "uid-9" },
+			out:    result{Kind: "Unchanged"},
+
+			requests: []string{"metadata ConfigMap apps/web"},
+			tries:    []string{"get ConfigMap apps/web"},
+		},
+		"ResourceNotShown": {
+			reason: "A custom resource that the watch does not show yet, because it is behind, is not taken for deleted.",
+			was:    cm,
+			want:   cmNext,
+			change: func(o *object.Desired) { o.Stage = object.StageResource },
+			input:  func(in *Subject) { in.Exists, in.State = false, cluster.ObjectState{} },
+			out:    result{Kind: "Updated", Lost: []string{"data.c"}},
+
+			requests: []string{"metadata ConfigMap apps/web", "metadata ConfigMap apps/web", "apply ConfigMap apps/web"},
+			fields:   []string{"data.a", "data.b", "data.c"},
+			tries:    []string{"get ConfigMap apps/web", "get ConfigMap apps/web", "try apply ConfigMap apps/web"},
 		},
 		"NewResource": {
 			reason:   "A custom resource that was never applied is created.",

@@ -93,6 +93,8 @@ func (p *progress) due(
 		}
 		verb := p.actions[o.Ref].Verb
 		switch {
+		case verb == plan.Skip:
+			now = append(now, o) // The Applier confirms that it was deleted.
 		case !verb.Eventually(idx[o.Ref]).Sends():
 		case !verb.Sends():
 			later = append(later, o)
@@ -101,17 +103,6 @@ func (p *progress) due(
 		}
 	}
 	return now, later
-}
-
-// keepDeleted handles the objects of one stage of a component that users deleted and that stay deleted. It stores their desired state
-// in the inventory.
-func (p *progress) keepDeleted(c *compose.Component, s object.Stage, idx map[cluster.ObjectRef]*inventory.Entry) {
-	for i := range c.Objects {
-		if o := &c.Objects[i]; o.Stage == s && p.actions[o.Ref].Verb == plan.Skip {
-			idx[o.Ref].Intent = o.Hash
-			delete(p.actions, o.Ref)
-		}
-	}
 }
 
 // note adds decisions.

@@ -27,7 +27,6 @@ func (r *run) applyStage(ctx context.Context, s object.Stage) {
 		if p.decisions.Stop(c.Name) {
 			continue
 		}
-		p.keepDeleted(c, s, idx)
 		todo, _ := p.due(c, s, idx, func(o *object.Desired) bool { return isHeld(c, p.runs[c.Name], o) })
 		outs, errs := p.send(ctx, r.Applier, r.Concurrency, todo, idx)
 		var again []*object.Desired

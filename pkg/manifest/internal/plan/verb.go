@@ -19,7 +19,8 @@ const (
 	Repair Verb = "Repair"
 	// Wait means that the object is being deleted, and is recreated once it is gone.
 	Wait Verb = "Wait"
-	// Skip means that the object is the custom resource of the bundle and its users deleted it. It is not recreated.
+	// Skip means that the object is the custom resource of the bundle and that, as far as the watch shows, its users deleted it. It is not
+	// recreated. Because the watch may lag, the run confirms the deletion with a request.
 	Skip Verb = "Skip"
 	// Spare means that the object is a CRD that was changed and cannot be repaired now.
 	Spare Verb = "Spare"
