@@ -161,6 +161,7 @@ func TestFreeFields(t *testing.T) {
 func TestTwoComplaints(t *testing.T) {
 	const least, most = "should be at least 1 chars long", "may not be more than 71 bytes"
 	manifest, config, kyma, template := object(t, fullManifest), object(t, fullConfig), object(t, fullKyma), object(t, fullTemplate)
+	release, policy := object(t, fullRelease), object(t, fullPolicy)
 	status := create(t, named(object(t, fullTemplate), "complaints"))
 	status.Object["status"] = object(t, statusOfTemplate).Object
 	cases := map[string]struct {
@@ -168,21 +169,25 @@ func TestTwoComplaints(t *testing.T) {
 		value  string
 		want   string
 	}{
-		installs + "[0].name":                         {object: manifest, want: least},
-		installs + "[0].namespace":                    {object: manifest, want: least},
-		installs + "[0].valuesFrom[0].key":            {object: manifest, want: least},
-		modules + "[0].valuesFrom[0].key":             {object: kyma, want: least},
-		modules + "[0].installs[0].name":              {object: kyma, want: least},
-		modules + "[0].installs[0].valuesFrom[0].key": {object: kyma, want: least},
-		installs + "[0].source.ref":                   {object: manifest, value: digest + "0", want: most},
-		"spec.forProvider.config.ref":                 {object: manifest, value: digest + "0", want: most},
-		"spec.forProvider.crds.ref":                   {object: manifest, value: digest + "0", want: most},
-		"spec.forProvider.component.digest":           {object: manifest, value: digest + "0", want: most},
-		"spec.forProvider.component.repository":       {object: manifest, want: least},
-		"spec.registries[0].host":                     {object: config, want: least},
-		modules + "[0].name":                          {object: kyma, want: least},
-		"spec.component.repository":                   {object: template, want: least},
-		"status.resources[0].source.ref":              {object: status, value: digest + "0", want: most},
+		installs + "[0].name":                             {object: manifest, want: least},
+		installs + "[0].namespace":                        {object: manifest, want: least},
+		installs + "[0].valuesFrom[0].key":                {object: manifest, want: least},
+		modules + "[0].valuesFrom[0].key":                 {object: kyma, want: least},
+		modules + "[0].installs[0].name":                  {object: kyma, want: least},
+		modules + "[0].installs[0].valuesFrom[0].key":     {object: kyma, want: least},
+		installs + "[0].source.ref":                       {object: manifest, value: digest + "0", want: most},
+		"spec.forProvider.config.ref":                     {object: manifest, value: digest + "0", want: most},
+		"spec.forProvider.crds.ref":                       {object: manifest, value: digest + "0", want: most},
+		"spec.forProvider.component.digest":               {object: manifest, value: digest + "0", want: most},
+		"spec.forProvider.component.repository":           {object: manifest, want: least},
+		"spec.registries[0].host":                         {object: config, want: least},
+		modules + "[0].name":                              {object: kyma, want: least},
+		"spec.component.repository":                       {object: template, want: least},
+		"spec.forProvider.maintenanceWindows[0].duration": {object: kyma, value: "2d", want: "should match"},
+		"spec.progressDeadline":                           {object: policy, value: "1d", want: "should match"},
+		"spec.waves[0].name":                              {object: policy, want: least},
+		"spec.moduleName":                                 {object: release, want: least},
+		"status.resources[0].source.ref":                  {object: status, value: digest + "0", want: most},
 	}
 	for path, tc := range cases {
 		t.Run(path, func(t *testing.T) {

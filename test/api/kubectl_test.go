@@ -238,7 +238,10 @@ func TestNames(t *testing.T) {
 	want := map[string]names{
 		"kymas":                  {Categories: managed, ShortNames: []string{"kkyma"}},
 		"manifests":              {Categories: managed, ShortNames: []string{"kmf"}},
+		"kymasets":               {Categories: []string{"crossplane", "modules"}, ShortNames: []string{"kkset"}},
 		"moduletemplates":        {Categories: []string{"crossplane", "modules"}, ShortNames: []string{"kmt"}},
+		"modulereleasemetas":     {Categories: []string{"crossplane", "modules"}, ShortNames: []string{"kmrm"}},
+		"rolloutpolicies":        {Categories: []string{"crossplane", "modules"}, ShortNames: []string{"krp"}},
 		"providerconfigs":        {Categories: provider, ShortNames: []string{"kkpc"}},
 		"clusterproviderconfigs": {Categories: provider, ShortNames: []string{"kkcpc"}},
 		"providerconfigusages":   {Categories: provider, ShortNames: []string{"kkpcu"}},
@@ -276,8 +279,8 @@ func TestExplain(t *testing.T) {
 			t.Errorf("%s has only %d fields: is it the schema?", name, fields)
 		}
 	}
-	if kinds != 6 {
-		t.Errorf("the server publishes %d kinds of ours, want 6", kinds)
+	if kinds != 9 {
+		t.Errorf("the server publishes %d kinds of ours, want 9", kinds)
 	}
 
 	for path, want := range map[string]string{

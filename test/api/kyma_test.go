@@ -15,6 +15,7 @@ import (
 const (
 	channel    = "^[a-z][a-z0-9-]*[a-z0-9]$"
 	moduleName = "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"
+	duration   = `^([0-9]+(\.[0-9]+)?(s|m|h))+$`
 )
 
 func TestKymaRules(t *testing.T) {
@@ -30,6 +31,7 @@ func TestKymaRules(t *testing.T) {
 	maps.Copy(breaches, tooLongEach("status.atProvider", map[string]int{
 		"message": 1024, "reason": 64, "stalled.reason": 64, "stalled.message": 1024, "activeChannel": 32, "modulesReady": 16,
 		"modules[].name": 63, "modules[].version": 255, "modules[].channel": 63, "modules[].manifest": 253, "modules[].message": 1024, "modules[].reason": 64,
+		"modules[].pendingVersion": 255,
 	}))
 	maps.Copy(breaches, conditionBreaches())
 	testBreaches(t, "kymas", fullKyma, statusOfKyma, breaches)
@@ -41,6 +43,8 @@ func kymaBreaches() map[string]breach {
 		status = "status.atProvider.modules"
 		own    = modules + "[].installs"
 		first  = modules + "[0].installs"
+
+		windows = "spec.forProvider.maintenanceWindows"
 	)
 	return map[string]breach{
 		modules + " maxItems 64":         tooMany(modules, 64, module),
@@ -71,11 +75,28 @@ func kymaBreaches() map[string]breach {
 		status + " maxItems 128": tooMany(status, 128, func(i int) any {
 			return map[string]any{"name": fmt.Sprint("m", i), "state": "Ready"}
 		}),
-		status + " keys name":             twice(status, "name", "istio"),
-		status + "[] required name":       missing(status + "[0].name"),
-		status + "[] required state":      missing(status + "[0].state"),
-		status + "[].state" + states:      unknown(status + "[0].state"),
-		status + "[].reason maxLength 64": tooLong(status+"[0].reason", "", 64),
+		status + " keys name":                    twice(status, "name", "istio"),
+		status + "[] required name":              missing(status + "[0].name"),
+		status + "[] required state":             missing(status + "[0].state"),
+		status + "[].state" + states:             unknown(status + "[0].state"),
+		status + "[].reason maxLength 64":        tooLong(status+"[0].reason", "", 64),
+		status + "[].origin enum Kyma,Mandatory": unknown(status + "[0].origin"),
+		modules + "[].version minLength 1":       {set: fields{modules + "[1].version": ""}},
+		modules + "[].version maxLength 128":     tooLong(modules+"[1].version", "", 128),
+		modules + "[] cel channel and version are mutually exclusive; remove one of them": {
+			set: fields{modules + "[1].channel": "fast"}, field: modules + "[1]",
+		},
+		windows + " maxItems 16": tooMany(windows, 16, func(int) any {
+			return map[string]any{"schedule": "0 2 * * *", "duration": "1h"}
+		}),
+		windows + "[] required schedule":                                 missing(windows + "[0].schedule"),
+		windows + "[] required duration":                                 missing(windows + "[0].duration"),
+		windows + "[].schedule minLength 9":                              {set: fields{windows + "[0].schedule": "0 2 * * "}},
+		windows + "[].schedule maxLength 100":                            tooLong(windows+"[0].schedule", "", 100),
+		windows + "[].timeZone maxLength 64":                             tooLong(windows+"[0].timeZone", "", 64),
+		windows + "[].duration maxLength 32":                             {set: fields{windows + "[0].duration": "1h" + strings.Repeat("0", 31) + "s"}},
+		windows + "[].duration pattern " + duration:                      {elsewhere: "TestTwoComplaints"},
+		windows + "[].duration cel duration must be between 1m and 168h": {set: fields{windows + "[0].duration": "59s"}, ok: fields{windows + "[0].duration": "168h"}},
 
 		"status.atProvider.stalled required reason":     missing("status.atProvider.stalled.reason"),
 		"status.atProvider.moduleCounts required ready": missing("status.atProvider.moduleCounts.ready"),
@@ -115,8 +136,9 @@ func TestModuleTemplateRules(t *testing.T) {
 func templateBreaches() map[string]breach {
 	const need = "spec cel exactly one of descriptor and component must be set"
 	return map[string]breach{
-		"required spec":         missing("spec"),
-		"spec required channel": missing("spec.channel"),
+		"required spec":              missing("spec"),
+		"spec.version minLength 1":   empty("spec.version"),
+		"spec.version maxLength 128": tooLong("spec.version", "", 128),
 		need: {
 			set: fields{"spec.descriptor": map[string]any{}}, field: "spec",
 			ok: fields{"spec": map[string]any{"channel": "fast", "descriptor": map[string]any{"component": map[string]any{}}}},

@@ -182,7 +182,9 @@ spec:
        installs: [{name: web, values: {replicas: 3}, valuesFrom: [{kind: Secret, name: passwords, key: web, targetPath: web.password, optional: true},
        {kind: ConfigMap, name: sizes}]}, {name: db}],
        drift: Ignore, mode: Plan, immutableFields: Recreate, rollback: {trigger: NotReady, after: 90s}, adoption: Adopt}
-    - {name: serverless}
+    - {name: serverless, version: 1.2.3, managed: true}
+    maintenanceWindows: [{schedule: 0 2 * * 6, timeZone: Europe/Berlin, duration: 2h}]
+    deferUpgradesUntil: "2026-12-01T00:00:00Z"
   resourceRefs: [{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: Manifest, name: full-istio}]
 `
 	statusOfKyma = `
@@ -197,7 +199,7 @@ atProvider:
   modulesReady: 1/2
   moduleCounts: {ready: 1, total: 2}
   modules:
-  - {name: istio, version: 1.0.0, channel: regular, state: Ready, reason: Available, manifest: full-istio}
+  - {name: istio, version: 1.0.0, channel: regular, state: Ready, reason: Available, manifest: full-istio, origin: Mandatory, pendingVersion: 1.1.0}
   - {name: serverless, channel: fast, state: Error, message: wrong}
 `
 	fullTemplate = `
@@ -206,6 +208,7 @@ kind: ModuleTemplate
 metadata: {name: full}
 spec:
   moduleName: sample
+  version: 1.0.0
   channel: fast
   target: control-plane
   allowed: {values: [replicas, 'resources.*'], namespaces: [kyma-system], kinds: [ConfigMap, "*.apps", Sample.operator.kyma-project.io], clusterAdmin: false}
@@ -221,6 +224,40 @@ spec:
   readiness:
   - {cel: object.status.ready, for: {apiVersion: example.org/v1, kind: Thing}}
   - {cel: 'object.status.state == "Ready"'}
+`
+	fullRelease = `
+apiVersion: kyma.m.crossplane.io/v1alpha1
+kind: ModuleReleaseMeta
+metadata: {name: full}
+spec:
+  moduleName: sample
+  ocmComponentName: kyma-project.io/module/sample
+  channels:
+  - {channel: fast, version: 1.1.0, rolloutPolicy: careful, paused: true, abortedVersion: 1.0.9, retry: again}
+  - {channel: regular, version: 1.0.0}
+  kymaSelector: {matchLabels: {tier: gold}, matchExpressions: [{key: ring, operator: In, values: [canary]}]}
+`
+	statusOfRelease = `
+conditions:
+- {type: Ready, status: "True", reason: Available, lastTransitionTime: "2020-01-01T00:00:00Z"}
+channels:
+- {channel: fast, version: 1.1.0, previous: 1.0.0, phase: Failed, wave: 1, waveName: rest, threshold: 17, startedAt: "2020-01-01T00:00:00Z",
+   batchStartedAt: "2020-01-01T00:00:00Z", soakingSince: "2020-01-01T00:00:00Z", retry: again, total: 3, updated: 2, ready: 1, failed: 1,
+   offline: 0, waiting: 0, failures: [{namespace: team-a, name: kyma, message: wrong}], message: wrong}
+- {channel: regular, version: 1.0.0, phase: Complete}
+`
+	fullPolicy = `
+apiVersion: kyma.m.crossplane.io/v1alpha1
+kind: RolloutPolicy
+metadata: {name: full}
+spec:
+  waves:
+  - {name: canary, selector: {matchLabels: {ring: canary}, matchExpressions: [{key: ring, operator: In, values: [canary]}]}, batch: 1, soak: 10m}
+  - {name: rest, batch: 10%, soak: 5m}
+  failureBudget: 2%
+  progressDeadline: 10m
+  maxDeferral: 168h
+  onFailure: Rollback
 `
 	statusOfTemplate = `
 conditions:

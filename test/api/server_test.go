@@ -50,9 +50,11 @@ func of(kind string) dynamic.ResourceInterface {
 		"Manifest": "manifests", "ProviderConfig": "providerconfigs",
 		"ClusterProviderConfig": "clusterproviderconfigs", "ProviderConfigUsage": "providerconfigusages",
 		"Kyma": "kymas", "ModuleTemplate": "moduletemplates", "KymaSet": "kymasets",
+		"ModuleReleaseMeta": "modulereleasemetas", "RolloutPolicy": "rolloutpolicies",
 	}
 	r := client.Resource(schema.GroupVersionResource{Group: group, Version: version, Resource: resources[kind]})
-	if kind == "ClusterProviderConfig" || kind == "ModuleTemplate" || kind == "KymaSet" {
+	switch kind {
+	case "ClusterProviderConfig", "ModuleTemplate", "ModuleReleaseMeta", "RolloutPolicy", "KymaSet":
 		return r
 	}
 	return r.Namespace(metav1.NamespaceDefault)
