@@ -119,8 +119,8 @@ type ModuleInstall struct {
 
 // A MaintenanceWindow is a recurring period of time.
 type MaintenanceWindow struct {
-	// schedule is the start of the window as a cron expression with five fields: minute, hour, day of the month, month, and day
-	// of the week, such as "0 2 * * 6".
+	// schedule is the start of the window as a cron expression with five fields: minute, hour, day of the month, name or number of the
+	// month, and day of the week, such as "0 2 * * 6".
 	// +required
 	// +kubebuilder:validation:MinLength=9
 	// +kubebuilder:validation:MaxLength=100

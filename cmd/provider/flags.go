@@ -79,6 +79,14 @@ func parse(args []string) (*flags, error) {
 	return f, f.validate()
 }
 
+// validateAddresses returns an error if an address must not be used.
+func (f *flags) validateAddresses() error {
+	if f.pprofAddress != "" && !isLoopback(f.pprofAddress) {
+		return errors.Errorf("--pprof-bind-address must be a loopback address with a port, such as 127.0.0.1:6060, not %q", f.pprofAddress)
+	}
+	return nil
+}
+
 // validate returns an error if a value is out of range.
 func (f *flags) validate() error {
 	if f.defaultSpread < 0 {
@@ -90,13 +98,10 @@ func (f *flags) validate() error {
 	if f.metricsCertDir != "" && !f.metricsSecure {
 		return errors.New("--metrics-cert-dir requires --metrics-secure")
 	}
-	if f.pprofAddress != "" && !isLoopback(f.pprofAddress) {
-		return errors.Errorf("--pprof-bind-address must be a loopback address with a port, such as 127.0.0.1:6060, not %q", f.pprofAddress)
-	}
 	if f.concurrency < 1 {
 		return errors.Errorf("--max-reconcile-rate must be at least 1, not %d", f.concurrency)
 	}
-	if err := f.validateShards(); err != nil {
+	if err := errors.Join(f.validateAddresses(), f.validateShards()); err != nil {
 		return err
 	}
 	if f.renderProcesses < 0 && f.renderProcesses != automatic {
@@ -206,7 +211,8 @@ func (f *flags) process(app *kingpin.Application) {
 
 func (f *flags) work(app *kingpin.Application) {
 	app.Flag("poll", "Interval at which Kymas and Ready Manifests are reconciled if no event triggers a reconcile.").Default("10m").DurationVar(&f.poll)
-	app.Flag("default-spread", "Period within which a new version that a ModuleReleaseMeta releases without a RolloutPolicy reaches all Kymas. If 0, all Kymas change at once.").
+	app.Flag("default-spread", "Period within which a new version that a ModuleReleaseMeta releases without a RolloutPolicy reaches all "+
+		"Kymas. If 0, all Kymas change at once.").
 		Default("5m").DurationVar(&f.defaultSpread)
 	app.Flag("poll-jitter-percentage", "Random jitter that is added to or subtracted from each poll interval, as a percentage of it. Must be less than 100.").
 		Default("10").UintVar(&f.pollJitter)

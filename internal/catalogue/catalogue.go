@@ -141,11 +141,7 @@ func (c *Catalogue) released(r Request, release *v1alpha1.ModuleReleaseMeta, cha
 	if r.InstalledChannel != channel {
 		r.Installed = "" // The Kyma changes to this channel on request of its owner.
 	}
-	for i := range release.Status.Channels {
-		if ch := &release.Status.Channels[i]; ch.Channel == channel {
-			out.Rollout = ch
-		}
-	}
+	out.Rollout = rolloutOf(release, channel)
 	policy, known := c.Policies[spec.RolloutPolicy]
 	out.Policy = policy
 	switch {
@@ -162,6 +158,16 @@ func (c *Catalogue) released(r Request, release *v1alpha1.ModuleReleaseMeta, cha
 		out.Error = "" // The installed version is no longer in the catalogue, and stays.
 	}
 	return out
+}
+
+// rolloutOf returns the state of the rollout in a channel, or nil.
+func rolloutOf(release *v1alpha1.ModuleReleaseMeta, channel string) *v1alpha1.ChannelRollout {
+	for i := range release.Status.Channels {
+		if ch := &release.Status.Channels[i]; ch.Channel == channel {
+			return ch
+		}
+	}
+	return nil
 }
 
 // keep returns the installed version until a ModuleReleaseMeta is processed.

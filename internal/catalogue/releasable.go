@@ -40,3 +40,14 @@ func (c *Catalogue) Releasable(release *v1alpha1.ModuleReleaseMeta, channel, ver
 	}
 	return fmt.Sprintf("waiting for ModuleTemplate %s to be resolved", t.Name)
 }
+
+// IsResolved reports whether a template can be installed. If it cannot, the message contains the reason, or is empty if the
+// controller of the template has not resolved it yet.
+func IsResolved(t *v1alpha1.ModuleTemplate) (ok bool, message string) {
+	c := t.Status.GetCondition(v1alpha1.TypeResolved)
+	current := t.Status.ResolvedGeneration == t.Generation
+	if c.Status == corev1.ConditionFalse && (!current || c.Reason != v1alpha1.ReasonResolveFailed) {
+		return false, fmt.Sprintf("ModuleTemplate %s: %s", t.Name, c.Message)
+	}
+	return current, ""
+}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -121,27 +122,27 @@ func contains(live, want any) bool {
 		if !ok {
 			return live == nil && len(w) == 0
 		}
-		for k, v := range w {
-			if !contains(l[k], v) {
-				return false
-			}
-		}
-		return true
+		return containsFields(l, w)
 	case []any:
 		l, ok := live.([]any)
 		if !ok {
 			return live == nil && len(w) == 0
 		}
-		for i := range w {
-			if i >= len(l) || !contains(l[i], w[i]) {
-				return false
-			}
-		}
-		return len(l) == len(w)
+		return slices.EqualFunc(l, w, contains)
 	}
 	a, isNumber := number(live)
 	b, wantsNumber := number(want)
 	return live == want || isNumber && wantsNumber && a == b
+}
+
+// containsFields reports whether an object has each wanted field.
+func containsFields(live, want map[string]any) bool {
+	for k, v := range want {
+		if !contains(live[k], v) {
+			return false
+		}
+	}
+	return true
 }
 
 // number returns a JSON number. The API server may store an integer that was written as a decimal.

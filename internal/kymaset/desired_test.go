@@ -165,8 +165,7 @@ func jsonOf(t *testing.T, k *v1alpha1.Kyma) string {
 func TestTemplateFields(t *testing.T) {
 	names := func(v any) map[string]string {
 		out := map[string]string{}
-		for i := range reflect.TypeOf(v).NumField() {
-			f := reflect.TypeOf(v).Field(i)
+		for f := range reflect.TypeOf(v).Fields() {
 			out[f.Tag.Get("json")] = f.Type.String()
 		}
 		return out

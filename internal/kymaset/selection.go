@@ -26,7 +26,8 @@ type Selection struct {
 
 // SelectionOf parses the selection of a KymaSet.
 func SelectionOf(set *v1alpha1.KymaSet) (Selection, error) {
-	field, namespaces, clusters := "spec.providerConfigs", (*metav1.LabelSelector)(nil), (*metav1.LabelSelector)(nil)
+	field := "spec.providerConfigs"
+	var namespaces, clusters *metav1.LabelSelector
 	out := Selection{Clusters: labels.Everything()}
 	switch {
 	case set.Spec.ClusterAPI != nil:
@@ -79,13 +80,7 @@ type Verdict struct {
 // live is nil then. A KymaSet keeps what it manages. Another one takes it over only from a KymaSet that no longer selects the cluster.
 // Objects that belong to no KymaSet are never taken over.
 func Decide(candidates []Candidate, kind string, live metav1.Object) Verdict {
-	candidates = slices.Clone(candidates)
-	slices.SortFunc(candidates, func(a, b Candidate) int {
-		if c := a.Set.CreationTimestamp.Compare(b.Set.CreationTimestamp.Time); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Set.Name, b.Set.Name)
-	})
+	candidates = byAge(candidates)
 	owner := -1
 	if live != nil {
 		name := SetOf(live)
@@ -103,9 +98,8 @@ func Decide(candidates []Candidate, kind string, live metav1.Object) Verdict {
 		out.Holder = candidates[owner].Set
 	case owner >= 0 && candidates[owner].Unknown:
 	default:
-		if i := slices.IndexFunc(candidates, func(c Candidate) bool { return c.Selects }); i >= 0 {
-			out.Holder = candidates[i].Set
-		} else if owner >= 0 && IsOf(live, candidates[owner].Set) {
+		out.Holder = firstThatSelects(candidates)
+		if out.Holder == nil && owner >= 0 && IsOf(live, candidates[owner].Set) {
 			out.Former = candidates[owner].Set
 		}
 	}
@@ -117,6 +111,26 @@ func Decide(candidates []Candidate, kind string, live metav1.Object) Verdict {
 		return "KymaSet " + manager.Name + " manages the " + kind + " of this cluster: change the selector of one of them"
 	})
 	return out
+}
+
+// byAge returns the candidates, the oldest first.
+func byAge(candidates []Candidate) []Candidate {
+	candidates = slices.Clone(candidates)
+	slices.SortFunc(candidates, func(a, b Candidate) int {
+		if c := a.Set.CreationTimestamp.Compare(b.Set.CreationTimestamp.Time); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Set.Name, b.Set.Name)
+	})
+	return candidates
+}
+
+// firstThatSelects returns the first KymaSet that selects the cluster, or nil.
+func firstThatSelects(candidates []Candidate) *v1alpha1.KymaSet {
+	if i := slices.IndexFunc(candidates, func(c Candidate) bool { return c.Selects }); i >= 0 {
+		return candidates[i].Set
+	}
+	return nil
 }
 
 // refuse refuses all candidates that select the cluster, apart from the holder.

@@ -208,20 +208,24 @@ func (s *step) limitBySpread(members, end int) int {
 	return min(end, (members*steps+spreadSteps-1)/spreadSteps)
 }
 
+// riskOf returns 1 if a member can be reached and is not Ready in the version, or 0.
+func (w *wave) riskOf(i int) int {
+	if m := &w.members[i]; m.Offline || m.Waiting || m.Updated && m.Ready && !w.failures[i] {
+		return 0
+	}
+	return 1
+}
+
 // expose raises the threshold so that up to a number of members are exposed, but not more members than the budget that are not Ready.
 func (w *wave) expose(s *step, exposed, end int) {
 	risk := 0
-	for i, m := range w.members[:exposed] {
-		if !m.Offline && !m.Waiting && (w.failures[i] || !m.Updated || !m.Ready) {
-			risk++
-		}
+	for i := range exposed {
+		risk += w.riskOf(i)
 	}
 	unlimited := s.Policy == nil && s.Spread <= 0
 	n := exposed
 	for ; n < end && (unlimited || risk < w.budget); n++ {
-		if m := &w.members[n]; !m.Offline && !m.Waiting && (!m.Updated || !m.Ready) {
-			risk++
-		}
+		risk += w.riskOf(n)
 	}
 	if n > exposed {
 		s.out.Threshold = All

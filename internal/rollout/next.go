@@ -148,7 +148,7 @@ func (s *step) progress() {
 		s.out.Wave++
 		s.out.Threshold, s.out.BatchStartedAt, s.out.SoakingSince = 0, nil, nil
 	}
-	s.out.Wave, s.out.Threshold, s.out.Phase, s.out.Message = int32(last), All, v1alpha1.RolloutComplete, "" //nolint:gosec // At most 16.
+	s.out.Wave, s.out.Threshold, s.out.Phase, s.out.Message = int32(last), All, v1alpha1.RolloutComplete, ""
 	s.again = 0
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // noon is the time of the tests.
-var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // Constant.
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 func at(d time.Duration) *metav1.Time { return &metav1.Time{Time: noon.Add(d)} }
 

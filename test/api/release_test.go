@@ -9,6 +9,43 @@ import (
 	"testing"
 )
 
+const (
+	fullRelease = `
+apiVersion: kyma.m.crossplane.io/v1alpha1
+kind: ModuleReleaseMeta
+metadata: {name: full}
+spec:
+  moduleName: sample
+  ocmComponentName: kyma-project.io/module/sample
+  channels:
+  - {channel: fast, version: 1.1.0, rolloutPolicy: careful, paused: true, abortedVersion: 1.0.9, retry: again}
+  - {channel: regular, version: 1.0.0}
+  kymaSelector: {matchLabels: {tier: gold}, matchExpressions: [{key: ring, operator: In, values: [canary]}]}
+`
+	statusOfRelease = `
+conditions:
+- {type: Ready, status: "True", reason: Available, lastTransitionTime: "2020-01-01T00:00:00Z"}
+channels:
+- {channel: fast, version: 1.1.0, previous: 1.0.0, phase: Failed, wave: 1, waveName: rest, threshold: 17, startedAt: "2020-01-01T00:00:00Z",
+   batchStartedAt: "2020-01-01T00:00:00Z", soakingSince: "2020-01-01T00:00:00Z", retry: again, total: 3, updated: 2, ready: 1, failed: 1,
+   offline: 0, waiting: 0, failures: [{namespace: team-a, name: kyma, message: wrong}], message: wrong}
+- {channel: regular, version: 1.0.0, phase: Complete}
+`
+	fullPolicy = `
+apiVersion: kyma.m.crossplane.io/v1alpha1
+kind: RolloutPolicy
+metadata: {name: full}
+spec:
+  waves:
+  - {name: canary, selector: {matchLabels: {ring: canary}, matchExpressions: [{key: ring, operator: In, values: [canary]}]}, batch: 1, soak: 10m}
+  - {name: rest, batch: 10%, soak: 5m}
+  failureBudget: 2%
+  progressDeadline: 10m
+  maxDeferral: 168h
+  onFailure: Rollback
+`
+)
+
 func TestReleaseRules(t *testing.T) {
 	const (
 		channels = "spec.channels"

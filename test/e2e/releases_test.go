@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -82,9 +83,7 @@ func label(ctx context.Context, o client.Object, key, value string) {
 	GinkgoHelper()
 	update(ctx, o, func(o client.Object) {
 		all := map[string]string{}
-		for k, v := range o.GetLabels() {
-			all[k] = v
-		}
+		maps.Copy(all, o.GetLabels())
 		all[key] = value
 		o.SetLabels(all)
 	})

@@ -20,11 +20,12 @@ func assign(offered Releases, metas []v1alpha1.ModuleReleaseMeta) Releases {
 	out := slices.Clone(offered)
 	used := map[string]bool{}
 	for i := range metas {
-		if meta.WasDeleted(&metas[i]) {
+		m := &metas[i]
+		if meta.WasDeleted(m) {
 			continue
 		}
-		for _, t := range release.Targets(&metas[i]) {
-			one := provider(offered.Of(metas[i].Spec.ModuleName), &t)
+		for _, t := range release.Targets(m) {
+			one := provider(offered.Of(m.Spec.ModuleName), &t)
 			if one.Channel == "" {
 				used[one.Template] = true
 			}

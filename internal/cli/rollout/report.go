@@ -89,8 +89,7 @@ func channelOf(t *release.Target) channel {
 // failed returns the first channel whose rollout has failed, or nil.
 func (r *report) failed() *channel {
 	for i := range r.Channels {
-		switch v1alpha1.RolloutPhase(r.Channels[i].Phase) {
-		case v1alpha1.RolloutFailed, v1alpha1.RolloutRolledBack:
+		if p := v1alpha1.RolloutPhase(r.Channels[i].Phase); p == v1alpha1.RolloutFailed || p == v1alpha1.RolloutRolledBack {
 			return &r.Channels[i]
 		}
 	}
@@ -112,16 +111,17 @@ func (c *channel) progress() string {
 	if c.Phase == "" {
 		return c.Channel + ": " + c.Message
 	}
-	out := fmt.Sprintf("%s: %s, wave %s, %d of %d updated, %d ready", c.Channel, c.Phase, c.wave(), c.Updated, c.Total, c.Ready)
+	out := &strings.Builder{}
+	fmt.Fprintf(out, "%s: %s, wave %s, %d of %d updated, %d ready", c.Channel, c.Phase, c.wave(), c.Updated, c.Total, c.Ready)
 	for _, n := range []struct {
 		count int32
 		what  string
 	}{{c.Failed, "failed"}, {c.Offline, "offline"}, {c.Waiting, "waiting"}} {
 		if n.count > 0 {
-			out += fmt.Sprintf(", %d %s", n.count, n.what)
+			fmt.Fprintf(out, ", %d %s", n.count, n.what)
 		}
 	}
-	return out
+	return out.String()
 }
 
 // bar draws the part of the Kymas that are Ready with the version, followed by the progress.

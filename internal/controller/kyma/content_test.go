@@ -11,6 +11,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
 
 func TestContentOf(t *testing.T) {
@@ -85,7 +86,7 @@ func TestEqual(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := equal(values(tc.a), values(tc.b)); got != tc.want {
+			if got := module.EqualParameters(values(tc.a), values(tc.b)); got != tc.want {
 				t.Errorf("\n%s\nequal(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})

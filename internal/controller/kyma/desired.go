@@ -195,7 +195,7 @@ func differsInContent(live, desired *v1alpha1.Manifest) bool {
 	is.Mode = wanted.Mode
 	return len(labels) > 0 || !contains(live.Labels, desired.Labels) ||
 		!slices.Equal(live.Spec.ManagementPolicies, desired.Spec.ManagementPolicies) ||
-		!equal(&is, &wanted)
+		!module.EqualParameters(&is, &wanted)
 }
 
 // contains reports whether all contains every entry of some.

@@ -39,7 +39,8 @@ func planUnmanaged(p *planner, s step, m *v1alpha1.Module) step {
 func planDetach(p *planner, s *step) {
 	switch message := s.status.Message; {
 	case s.status.State == v1alpha1.StateDeleting && isDetached(s.live):
-		setState(&s.status, v1alpha1.StateProcessing, v1alpha1.ReasonProgressing, strings.TrimSuffix("the module is no longer managed once its objects have no labels of the provider: "+message, ": "))
+		setState(&s.status, v1alpha1.StateProcessing, v1alpha1.ReasonProgressing, strings.TrimSuffix(
+			"the module is no longer managed once its objects have no labels of the provider: "+message, ": "))
 		return
 	case s.status.State == v1alpha1.StateDeleting:
 		setState(&s.status, s.status.State, xpv2.ConditionReason(s.status.Reason), strings.TrimSuffix("the module is being removed: "+message, ": "))

@@ -122,19 +122,24 @@ func (c *connector) newPlanner(ctx context.Context, k *v1alpha1.Kyma, manifests 
 			p.foreign[name] = other
 		}
 	}
-	for _, ref := range []*xpv2.ProviderConfigReference{k.Spec.ProviderConfigReference, p.controlPlane} {
+	return p, c.addConfigs(ctx, p)
+}
+
+// addConfigs sets for the configs of the Kyma and of the control plane whether they require signatures.
+func (c *connector) addConfigs(ctx context.Context, p *planner) error {
+	for _, ref := range []*xpv2.ProviderConfigReference{p.kyma.Spec.ProviderConfigReference, p.controlPlane} {
 		// A config that does not exist yet requires no signatures; the Manifests report that it is missing.
-		cfg, err := config.Load(ctx, c.store.client, k.Namespace, ref)
+		cfg, err := config.Load(ctx, c.store.client, p.kyma.Namespace, ref)
 		if missing := (*config.MissingError)(nil); errors.As(err, &missing) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		v := cfg.Spec.Verification
 		p.verified[*ref] = v != nil && v.Mode != v1alpha1.VerificationOff && v.Mode != ""
 	}
-	return p, nil
+	return nil
 }
 
 // plan returns one step for each module that the Kyma has or that has a Manifest, sorted by name.
@@ -222,7 +227,7 @@ func (p *planner) follow(s *step, m *v1alpha1.Module) {
 	t, message := s.choice.Template, s.choice.Error
 	ok := false
 	if t != nil {
-		ok, message = isResolved(t)
+		ok, message = catalogue.IsResolved(t)
 	}
 	switch {
 	case message != "":

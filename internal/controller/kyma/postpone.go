@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/catalogue"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
 	"github.com/crossplane-contrib/provider-kyma/internal/maintenance"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
@@ -40,7 +41,7 @@ func (p *planner) postpone(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Modu
 	message, version := wait.Message(t.Status.Version), s.live.Spec.ForProvider.Version
 	installed := templateOf(p.catalogues[m.Name].Templates, t, version)
 	if installed == nil {
-		message += fmt.Sprintf("; other changes to the module wait too, because no ModuleTemplate has version %s", version)
+		message += "; other changes to the module wait too, because no ModuleTemplate has version " + version
 	}
 	if s.status.State == v1alpha1.StateReady || s.status.Message == "" {
 		s.status.Message = message
@@ -78,7 +79,7 @@ func templateOf(all []v1alpha1.ModuleTemplate, like *v1alpha1.ModuleTemplate, ve
 		if meta.WasDeleted(t) || t.Status.Version != version || t.Spec.Channel != "" && t.Spec.Channel != like.Spec.Channel {
 			continue
 		}
-		if ok, _ := isResolved(t); ok {
+		if ok, _ := catalogue.IsResolved(t); ok {
 			return t
 		}
 	}

@@ -24,8 +24,8 @@ import (
 
 // The kinds that the provider only watches if a KymaSet needs them, because Crossplane does not grant the permission.
 var (
-	namespaceKind = corev1.SchemeGroupVersion.WithKind("Namespace").GroupKind()
-	clusterKind   = schema.GroupKind{Group: "cluster.x-k8s.io", Kind: "Cluster"}
+	namespaceKind = corev1.SchemeGroupVersion.WithKind("Namespace").GroupKind()  //nolint:gochecknoglobals // Constant.
+	clusterKind   = schema.GroupKind{Group: "cluster.x-k8s.io", Kind: "Cluster"} //nolint:gochecknoglobals // Constant.
 )
 
 // supported returns the versions of a kind that the provider can read, the preferred one first.

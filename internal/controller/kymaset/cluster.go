@@ -162,7 +162,8 @@ func (c *clusters) holdConfig(ctx context.Context, s *situation, set *v1alpha1.K
 		return &permanentError{errors.New(v.Refused[set.Name])}
 	}
 	if meta.WasDeleted(s.config) {
-		return &permanentError{errors.Errorf("ProviderConfig %s is being deleted, and the Kyma of the cluster uses it: delete the Kyma, and both are created again", s.key)}
+		return &permanentError{errors.Errorf("ProviderConfig %s is being deleted, and the Kyma of the cluster uses it: delete the Kyma, "+
+			"and both are created again", s.key)}
 	}
 	return c.writer.apply(ctx, want, s.config, v1alpha1.ProviderConfigGroupVersionKind)
 }

@@ -47,12 +47,17 @@ func (c *clusters) confirm(ctx context.Context, cached *v1alpha1.KymaSet, key ty
 	case !known:
 		return stays, err
 	}
+	return c.confirmCluster(ctx, set, s, key)
+}
+
+// confirmCluster asks the API server whether a KymaSet no longer selects a cluster that exists.
+func (c *clusters) confirmCluster(ctx context.Context, set *v1alpha1.KymaSet, s kymaset.Selection, key types.NamespacedName) (departure, error) {
 	o, resource := &metav1.PartialObjectMetadata{}, "providerconfigs"
 	o.SetGroupVersionKind(v1alpha1.ProviderConfigGroupVersionKind)
 	if s.ClusterAPI {
 		o, resource = c.fleet.access.object(clusterKind), "clusters"
 	}
-	err = c.writer.server.Get(ctx, key, o)
+	err := c.writer.server.Get(ctx, key, o)
 	if notfound.IsObject(err, resource, key.Name) || err == nil && meta.WasDeleted(o) {
 		return gone, nil
 	}

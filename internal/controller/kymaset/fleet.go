@@ -122,7 +122,7 @@ func (f *fleet) inNamespace(ctx context.Context, namespace string) []types.Names
 // namespace returns the labels of a namespace.
 func (f *fleet) namespace(ctx context.Context, s kymaset.Selection, name string) (labels.Set, error) {
 	if s.Namespaces == nil {
-		return nil, nil
+		return labels.Set{}, nil
 	}
 	o := f.access.object(namespaceKind)
 	err := f.client.Get(ctx, types.NamespacedName{Name: name}, o)

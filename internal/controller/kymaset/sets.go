@@ -88,7 +88,7 @@ func (e *enqueuer) add(r reconcile.Request, after time.Duration) {
 // report records the outcome of a cluster, and queues its KymaSet if it changed.
 func (s *sets) report(set *v1alpha1.KymaSet, key types.NamespacedName, o *kymaset.Outcome) {
 	t := s.passOf(set).tally
-	changed := false
+	var changed bool
 	if o == nil {
 		changed = t.Remove(key)
 	} else {
@@ -151,7 +151,7 @@ func (s *sets) reconcile(ctx context.Context, name string) (reconcile.Result, er
 		return reconcile.Result{RequeueAfter: soon}, nil
 	case errors.As(err, &blocked):
 		setConditions(set, err, false)
-		wait, err = again, nil
+		wait = again
 	case err != nil:
 		return reconcile.Result{}, err
 	case wait < 0:

@@ -48,7 +48,8 @@ func readiness(s *v1alpha1.KymaSetStatus) xpv2.Condition {
 	case s.Failed > 0 && len(s.Failures) > 0:
 		f := s.Failures[0]
 		ready.Status, ready.Reason = corev1.ConditionFalse, v1alpha1.ReasonModuleFailed
-		ready.Message = conditions.Truncate(fmt.Sprintf("%d of %d clusters failed; first %s/%s: %s", s.Failed, s.Clusters, f.Namespace, f.Name, f.Message), conditions.MaxMessage)
+		ready.Message = conditions.Truncate(fmt.Sprintf("%d of %d clusters failed; first %s/%s: %s",
+			s.Failed, s.Clusters, f.Namespace, f.Name, f.Message), conditions.MaxMessage)
 	case s.Applied < s.Clusters:
 		ready.Status, ready.Reason = corev1.ConditionFalse, v1alpha1.ReasonProgressing
 		ready.Message = fmt.Sprintf("the template is applied to %d of %d clusters", s.Applied, s.Clusters)
@@ -66,11 +67,8 @@ func eventOf(before, after *v1alpha1.KymaSetStatus) (event.Event, bool) {
 	if was.Reason == is.Reason {
 		return event.Event{}, false
 	}
-	switch is.Reason {
-	case v1alpha1.ReasonBlocked, v1alpha1.ReasonModuleFailed:
+	if is.Reason == v1alpha1.ReasonBlocked || is.Reason == v1alpha1.ReasonModuleFailed {
 		return event.Warning(event.Reason(is.Reason), errors.New(is.Message)), true
-	case xpv2.ReasonAvailable:
-		return event.Normal(event.Reason(is.Reason), is.Message), true
 	}
-	return event.Event{}, false
+	return event.Normal(event.Reason(is.Reason), is.Message), is.Reason == xpv2.ReasonAvailable
 }

@@ -31,6 +31,11 @@ type Engine interface {
 	Apply(ctx context.Context, c cluster.Cluster, b *engine.Bundle, o ...engine.CallOption) (engine.Result, error)
 	Plan(ctx context.Context, c cluster.Cluster, b *engine.Bundle, o ...engine.CallOption) (engine.Plan, error)
 	Remove(ctx context.Context, c cluster.Cluster, b *engine.Bundle, o ...engine.CallOption) (engine.Removal, error)
+	detacher
+}
+
+// A detacher stops managing a bundle without removing it.
+type detacher interface {
 	Detach(ctx context.Context, c cluster.Cluster, b *engine.Bundle) error
 	IsDetached(ctx context.Context, c cluster.Cluster, b *engine.Bundle) (bool, error)
 }

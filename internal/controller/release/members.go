@@ -5,6 +5,7 @@ package release
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -33,9 +34,8 @@ func (r *reconciler) members(ctx context.Context, m *v1alpha1.ModuleReleaseMeta,
 	if err := r.client.List(ctx, l, options...); err != nil {
 		return nil, errors.Wrap(err, "cannot list Kymas")
 	}
-	var started time.Time
-	if status != nil && status.Version == t.release.Version && status.StartedAt != nil {
-		started = status.StartedAt.Time
+	if status != nil && status.Version != t.release.Version {
+		status = nil
 	}
 	out := make([]rollout.Member, 0, len(l.Items))
 	for i := range l.Items {
@@ -44,7 +44,7 @@ func (r *reconciler) members(ctx context.Context, m *v1alpha1.ModuleReleaseMeta,
 			continue
 		}
 		member := memberOf(k, m.Spec.ModuleName, t)
-		member.Waiting = !member.Updated && (meta.IsPaused(k) || waits(k, t, started, now))
+		member.Waiting = !member.Updated && (meta.IsPaused(k) || waits(k, t, status, now))
 		var err error
 		if member.Offline, err = r.isOffline(ctx, k); err != nil {
 			return nil, err
@@ -85,17 +85,11 @@ func memberOf(k *v1alpha1.Kyma, module string, t target) rollout.Member {
 }
 
 // waits reports whether a Kyma waits for a maintenance window, or defers upgrades.
-func waits(k *v1alpha1.Kyma, t target, started, now time.Time) bool {
-	if k.Annotations[v1alpha1.AnnotationUpgradeNow] != "" {
+func waits(k *v1alpha1.Kyma, t target, status *v1alpha1.ChannelRollout, now time.Time) bool {
+	if strings.TrimSpace(k.Annotations[v1alpha1.AnnotationUpgradeNow]) != "" {
 		return false
 	}
-	d := maintenance.Deferral{Limited: t.policy != nil || t.channel == v1alpha1.MandatoryChannel, Started: started}
-	if t.policy != nil && t.policy.MaxDeferral != nil {
-		d.Most = t.policy.MaxDeferral.Duration
-	}
-	if until := k.Spec.ForProvider.DeferUpgradesUntil; until != nil {
-		d.Until = until.Time
-	}
+	d := maintenance.DeferralOf(k, status, t.policy)
 	calendar, err := maintenance.Parse(k.Spec.ForProvider.MaintenanceWindows)
 	if err != nil {
 		return true

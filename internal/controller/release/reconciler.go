@@ -136,7 +136,9 @@ func (r *reconciler) reconcile(ctx context.Context, m *v1alpha1.ModuleReleaseMet
 }
 
 // next returns the next state of a rollout, and how long it stays the same.
-func (r *reconciler) next(ctx context.Context, m *v1alpha1.ModuleReleaseMeta, t target, status *v1alpha1.ChannelRollout) (v1alpha1.ChannelRollout, time.Duration, error) {
+func (r *reconciler) next(ctx context.Context, m *v1alpha1.ModuleReleaseMeta, t target, status *v1alpha1.ChannelRollout) (
+	v1alpha1.ChannelRollout, time.Duration, error,
+) {
 	now := r.now()
 	members, err := r.members(ctx, m, t, status, now)
 	if err != nil {

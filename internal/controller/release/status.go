@@ -16,7 +16,6 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
-	"github.com/crossplane-contrib/provider-kyma/internal/rollout"
 )
 
 // maxFailureMessage is the maximum length of the message of a Kyma that failed, in bytes.
@@ -133,24 +132,34 @@ func eventOf(was, is *v1alpha1.ChannelRollout) []event.Event {
 		return []event.Event{event.Normal(r, fmt.Sprintf("Channel %s: ", is.Channel)+fmt.Sprintf(format, args...))}
 	}
 	isNew := was == nil || was.Version != is.Version
+	if is.Phase == v1alpha1.RolloutProgressing {
+		return progressOf(was, is, normal)
+	}
 	switch {
-	case !isNew && was.Phase == is.Phase && was.Wave == is.Wave:
+	case !isNew && was.Phase == is.Phase:
 		return nil
-	case isNew && is.Phase == v1alpha1.RolloutProgressing:
-		return normal(reasonStarted, "the rollout of version %s to %d Kymas begins%s", is.Version, is.Total, inWave(is))
 	case is.Phase == v1alpha1.RolloutComplete:
 		return normal(reasonComplete, "all Kymas that can be reached have version %s; %d of %d", is.Version, is.Updated, is.Total)
 	case is.Phase == v1alpha1.RolloutPaused:
 		return normal(reasonPaused, "the rollout of version %s is paused%s", is.Version, inWave(is))
 	case is.Phase == v1alpha1.RolloutRolledBack:
 		return normal(reasonRolledBack, "the Kymas%s have version %s again instead of %s", inWave(is), is.Previous, is.Version)
-	case rollout.HasFailed(is.Phase):
-		return []event.Event{event.Warning(reasonFailed, errors.Errorf("Channel %s: the rollout of version %s failed: %s%s", is.Channel, is.Version,
-			is.Message, first(is)))}
-	case was != nil && was.Wave == is.Wave:
+	}
+	return []event.Event{event.Warning(reasonFailed, errors.Errorf("Channel %s: the rollout of version %s failed: %s%s", is.Channel, is.Version,
+		is.Message, first(is)))}
+}
+
+// progressOf returns the event for a rollout that begins, or that continues with another wave or after a pause, if there is one.
+func progressOf(was, is *v1alpha1.ChannelRollout, normal func(r event.Reason, format string, args ...any) []event.Event) []event.Event {
+	switch {
+	case was == nil || was.Version != is.Version:
+		return normal(reasonStarted, "the rollout of version %s to %d Kymas begins%s", is.Version, is.Total, inWave(is))
+	case was.Wave != is.Wave:
+		return normal(reasonWave, "version %s continues%s", is.Version, inWave(is))
+	case was.Phase != is.Phase:
 		return normal(reasonResumed, "the rollout of version %s continues%s", is.Version, inWave(is))
 	}
-	return normal(reasonWave, "version %s continues%s", is.Version, inWave(is))
+	return nil
 }
 
 // first names the first Kyma that failed.

@@ -4,6 +4,7 @@ package promote
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -122,10 +123,8 @@ func (p *promotion) run(ctx context.Context) error {
 // provided returns an error with ExitNotFound if no ModuleTemplate provides a version of a module.
 func provided(offer catalog.Releases, module, version string) error {
 	versions := offer.Versions()
-	for _, v := range versions {
-		if v == version {
-			return nil
-		}
+	if slices.Contains(versions, version) {
+		return nil
 	}
 	return command.NotFoundf("no ModuleTemplate provides version %s of module %s (there are: %s): apply one with 'kymactl module template', or use "+
 		"--allow-missing", version, module, strings.Join(versions, ", "))

@@ -59,7 +59,7 @@ func Run(ctx context.Context, in Input) error {
 }
 
 // errPending ends the search for an object that is not detached yet.
-var errPending = errors.New("an object is not detached yet") //nolint:gochecknoglobals // Constant.
+var errPending = errors.New("an object is not detached yet")
 
 // IsDone reports whether all objects are detached. It reads them, because no watch shows a detached object.
 func IsDone(ctx context.Context, in Input) (bool, error) {
