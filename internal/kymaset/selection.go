@@ -81,11 +81,7 @@ type Verdict struct {
 // Objects that belong to no KymaSet are never taken over.
 func Decide(candidates []Candidate, kind string, live metav1.Object) Verdict {
 	candidates = byAge(candidates)
-	owner := -1
-	if live != nil {
-		name := SetOf(live)
-		owner = slices.IndexFunc(candidates, func(c Candidate) bool { return c.Set.Name == name })
-	}
+	owner := ownerOf(live, candidates)
 	var out Verdict
 	switch {
 	case live != nil && owner < 0:
@@ -111,6 +107,15 @@ func Decide(candidates []Candidate, kind string, live metav1.Object) Verdict {
 		return "KymaSet " + manager.Name + " manages the " + kind + " of this cluster: change the selector of one of them"
 	})
 	return out
+}
+
+// ownerOf returns the index of the KymaSet that manages an object, or -1.
+func ownerOf(live metav1.Object, candidates []Candidate) int {
+	if live == nil {
+		return -1
+	}
+	name := SetOf(live)
+	return slices.IndexFunc(candidates, func(c Candidate) bool { return c.Set.Name == name })
 }
 
 // byAge returns the candidates, the oldest first.

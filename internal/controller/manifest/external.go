@@ -30,12 +30,12 @@ type Engine interface {
 	Exists(ctx context.Context, c cluster.Cluster, b *engine.Bundle) (bool, error)
 	Apply(ctx context.Context, c cluster.Cluster, b *engine.Bundle, o ...engine.CallOption) (engine.Result, error)
 	Plan(ctx context.Context, c cluster.Cluster, b *engine.Bundle, o ...engine.CallOption) (engine.Plan, error)
-	Remove(ctx context.Context, c cluster.Cluster, b *engine.Bundle, o ...engine.CallOption) (engine.Removal, error)
-	detacher
+	remover
 }
 
-// A detacher stops managing a bundle without removing it.
-type detacher interface {
+// A remover removes bundles, or stops managing them.
+type remover interface {
+	Remove(ctx context.Context, c cluster.Cluster, b *engine.Bundle, o ...engine.CallOption) (engine.Removal, error)
 	Detach(ctx context.Context, c cluster.Cluster, b *engine.Bundle) error
 	IsDetached(ctx context.Context, c cluster.Cluster, b *engine.Bundle) (bool, error)
 }

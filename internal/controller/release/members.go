@@ -25,7 +25,9 @@ import (
 )
 
 // members returns the Kymas that have the module of a ModuleReleaseMeta from a channel. It reads only from the cache.
-func (r *reconciler) members(ctx context.Context, m *v1alpha1.ModuleReleaseMeta, t target, status *v1alpha1.ChannelRollout, now time.Time) ([]rollout.Member, error) {
+func (r *reconciler) members(ctx context.Context, m *v1alpha1.ModuleReleaseMeta, t target, status *v1alpha1.ChannelRollout, now time.Time) (
+	[]rollout.Member, error,
+) {
 	options := []client.ListOption{client.UnsafeDisableDeepCopy}
 	if m.Spec.Mandatory == nil {
 		options = append(options, client.MatchingFields{kyma.IndexModules: m.Spec.ModuleName})
