@@ -79,8 +79,8 @@ func TestDryRunOnAnEmptyControlPlane(t *testing.T) {
 	write(t, template, oneTemplate)
 	r := succeed(t, NewDeploy, "-n", "nowhere", "--target-kubeconfig", target(t), "--template", template, "--module", "istio", "--dry-run")
 	got := lines(r.out)
-	if n := len(got["created (server dry run)"]); len(got) != 1 || n != 6+5 {
-		t.Errorf("deploy --dry-run: want 11 objects that would be created, got\n%s", r.out)
+	if n := len(got["created (server dry run)"]); len(got) != 1 || n != 9+5 {
+		t.Errorf("deploy --dry-run: want 14 objects that would be created, got\n%s", r.out)
 	}
 	for _, o := range append(crdObjects(t), object{GroupVersionKind: coreKind("Namespace"), Name: "nowhere"}) {
 		if get(t, o) != nil {
@@ -96,8 +96,8 @@ func TestDeployTwice(t *testing.T) {
 	objects := append(crdObjects(t), kymaIn("twice"), configIn("twice"), secretIn("twice"), templateObject("istio-regular"))
 
 	first := succeed(t, NewDeploy, args...)
-	if n := len(lines(first.out)["created"]); n != 11 {
-		t.Errorf("deploy: want 11 objects created, got\n%s", first.out)
+	if n := len(lines(first.out)["created"]); n != 14 {
+		t.Errorf("deploy: want 14 objects created, got\n%s", first.out)
 	}
 	if !strings.Contains(first.out, "\nkyma.kyma.m.crossplane.io/default created\n") {
 		t.Errorf("deploy: want lines as those of kubectl, got\n%s", first.out)

@@ -26,8 +26,9 @@ func TestReadCRDs(t *testing.T) {
 		got = append(got, d.GetName())
 	}
 	want := []string{
-		"clusterproviderconfigs.kyma.m.crossplane.io", "kymas.kyma.m.crossplane.io", "manifests.kyma.m.crossplane.io",
-		"moduletemplates.kyma.m.crossplane.io", "providerconfigs.kyma.m.crossplane.io", "providerconfigusages.kyma.m.crossplane.io",
+		"clusterproviderconfigs.kyma.m.crossplane.io", "kymas.kyma.m.crossplane.io", "kymasets.kyma.m.crossplane.io",
+		"manifests.kyma.m.crossplane.io", "modulereleasemetas.kyma.m.crossplane.io", "moduletemplates.kyma.m.crossplane.io",
+		"providerconfigs.kyma.m.crossplane.io", "providerconfigusages.kyma.m.crossplane.io", "rolloutpolicies.kyma.m.crossplane.io",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("readCRDs(): -want, +got:\n%s", diff)
