@@ -38,8 +38,7 @@ func Budgets() []Budget {
 		{"rotation_manifest_reconciles per Manifest", 5.8, func(r *Result) float64 {
 			return r.RotationReconciles / float64(r.Clusters*r.Modules)
 		}},
-		// The aim is 6.
-		{"goroutines per cluster", 30, func(r *Result) float64 {
+		{"goroutines per cluster", 6, func(r *Result) float64 {
 			return (r.GoroutinesRest - r.phase(Empty).Goroutines) / float64(r.Clusters)
 		}},
 	}
