@@ -68,7 +68,7 @@ func (w *watches) releases() handler.EventHandler {
 				add(q, w.usersOfRelease(ctx, is))
 				return
 			}
-			add(q, w.usersOfModule(ctx, is.Spec.ModuleName, catalogue.Concerned(was, is, w.policiesOf(ctx, is))))
+			add(q, w.kymasOf(ctx, is, catalogue.Concerned(was, is, w.policiesOf(ctx, is))))
 		},
 	}
 }
@@ -79,15 +79,21 @@ func (w *watches) usersOfRelease(ctx context.Context, o client.Object) []reconci
 	if !ok {
 		return nil
 	}
+	return w.kymasOf(ctx, r, func(*v1alpha1.Kyma) bool { return true })
+}
+
+// kymasOf returns requests for the Kymas that a function selects among those that have the module of a ModuleReleaseMeta, or must have it.
+// A Kyma that must have it may not have reported it yet.
+func (w *watches) kymasOf(ctx context.Context, r *v1alpha1.ModuleReleaseMeta, selects func(k *v1alpha1.Kyma) bool) []reconcile.Request {
 	if r.Spec.Mandatory == nil {
-		return w.usersOfModule(ctx, r.Spec.ModuleName, func(*v1alpha1.Kyma) bool { return true })
+		return w.usersOfModule(ctx, r.Spec.ModuleName, selects)
 	}
 	l := &v1alpha1.KymaList{}
 	if err := w.client.List(ctx, l, client.UnsafeDisableDeepCopy); err != nil {
 		return nil
 	}
 	return requestsFor(l, func(k *v1alpha1.Kyma) bool {
-		return catalogue.Selects(r, k.Labels) || slices.Contains(moduleNames(k), r.Spec.ModuleName)
+		return (catalogue.Selects(r, k.Labels) || slices.Contains(moduleNames(k), r.Spec.ModuleName)) && selects(k)
 	})
 }
 
