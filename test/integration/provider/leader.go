@@ -95,7 +95,7 @@ func (f *freshPlane) leader(ctx context.Context) (string, error) {
 // serveReplicas installs the CRDs, and lets Manifests in the namespace default install with credentials.
 func (f *freshPlane) serveReplicas(ctx context.Context, credentials v1alpha1.Credentials) {
 	GinkgoHelper()
-	f.serve(ctx, "providerconfigs", "clusterproviderconfigs", "providerconfigusages", "moduletemplates", "kymas", "manifests")
+	f.serve(ctx, "providerconfigs", "clusterproviderconfigs", "providerconfigusages", "moduletemplates", "modulereleasemetas", "rolloutpolicies", "kymas", "manifests")
 	config := &v1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	config.Spec.Credentials = credentials
 	config.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{Names: []string{"default"}}

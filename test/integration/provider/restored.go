@@ -67,7 +67,7 @@ metadata: {name: {{ .Release.Name }}-hook, annotations: {"helm.sh/hook": "pre-in
 func (f *restoredFleet) replace(ctx context.Context) (back func()) {
 	GinkgoHelper()
 	f.plane = newFreshPlane(ctx)
-	f.plane.serve(ctx, "providerconfigs", "clusterproviderconfigs", "providerconfigusages", "moduletemplates", "kymas", "manifests")
+	f.plane.serve(ctx, "providerconfigs", "clusterproviderconfigs", "providerconfigusages", "moduletemplates", "modulereleasemetas", "rolloutpolicies", "kymas", "manifests")
 	control, c := Env.Control, Env.ControlClient
 	back = func() { Env.Control, Env.ControlClient = control, c }
 	DeferCleanup(back)

@@ -123,7 +123,7 @@ var _ = Describe("SafeStart", func() {
 		}).WithContext(ctx).ShouldNot(BeEmpty())
 
 		By("starting the controller of Kymas when Manifests are served, too")
-		f.serve(ctx, "moduletemplates", "kymas")
+		f.serve(ctx, "moduletemplates", "modulereleasemetas", "rolloutpolicies", "kymas")
 		template := &v1alpha1.ModuleTemplate{ObjectMeta: metav1.ObjectMeta{Name: "broken"}}
 		template.Spec.Channel = "regular"
 		template.Spec.Component = &v1alpha1.Component{Repository: "127.0.0.1:1/none", Name: "example.org/module/broken", Version: "1.0.0"}

@@ -55,7 +55,7 @@ type shardReplica struct {
 func newShardedPlane(ctx context.Context) *shardedPlane {
 	GinkgoHelper()
 	s := &shardedPlane{freshPlane: newFreshPlane(ctx), target: newFreshPlane(ctx)}
-	s.serve(ctx, "providerconfigs", "clusterproviderconfigs", "providerconfigusages", "moduletemplates", "kymas", "manifests")
+	s.serve(ctx, "providerconfigs", "clusterproviderconfigs", "providerconfigusages", "moduletemplates", "modulereleasemetas", "rolloutpolicies", "kymas", "manifests")
 	Expect(s.client.Create(ctx, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "target"}, Data: map[string][]byte{KubeconfigKey: s.target.cluster.Kubeconfig()},
 	})).To(Succeed())
