@@ -212,7 +212,9 @@ func haveReplicas(n int32) types.GomegaMatcher {
 func tutorialObjects(ctx context.Context, e *Environment) ([]string, error) {
 	var found []string
 	records := &corev1.SecretList{}
-	if err := e.TargetClient.List(ctx, records, client.InNamespace(metav1.NamespaceDefault), client.MatchingLabels{"owner": "helm"}); err != nil {
+	// Other specs install modules in this namespace, too.
+	selector := client.MatchingLabels{"owner": "helm", "name": tutorialModule}
+	if err := e.TargetClient.List(ctx, records, client.InNamespace(metav1.NamespaceDefault), selector); err != nil {
 		return nil, err
 	}
 	for i := range records.Items {
