@@ -181,9 +181,10 @@ test-faults: ## Run the fault specs that don't depend on the speed of the machin
 	go tool ginkgo run -no-color -v -label-filter=short -timeout=20m ./test/faults
 
 faults: ## Run all fault specs. They compare durations, so nothing else should run on the machine.
-	@echo "==> faults: usually takes 8 minutes"
+	@echo "==> faults: usually takes 20 minutes"
 	@$(TOOLS) build $(TESTED)
 	go tool ginkgo run -no-color -v -timeout=20m ./test/faults
+	go test -count=1 -timeout 60m -v ./test/fleet/crashes -crashes.every
 
 fuzz: ## Run all fuzz targets, for FUZZ seconds in total (default 3600). Select targets with TARGETS=REGEXP.
 	@echo "==> fuzz: takes $(FUZZ) seconds, plus a minute per package to build"

@@ -37,7 +37,11 @@ type simFleet struct {
 	now     time.Time
 }
 
-const simModule = "istio"
+const (
+	simModule = "istio"
+	// seeds is the number of random fleets of each test.
+	seeds = uint64(25)
+)
 
 func newFleet(r *rand.Rand) *simFleet {
 	f := &simFleet{now: noon, release: v1alpha1.Release{Version: "1.0.0"}}
@@ -138,7 +142,7 @@ func (f *simFleet) budget(members int) int {
 // TestGoodVersion checks in random fleets that a good version reaches each Kyma that can be reached, that no more Kymas are exposed than
 // the budget allows, and that a Kyma that has it keeps it.
 func TestGoodVersion(t *testing.T) {
-	for seed := range uint64(5) {
+	for seed := range seeds {
 		f := newFleet(rand.New(rand.NewPCG(seed, 1)))
 		f.release.Version = "1.1.0"
 		had := map[*simKyma]bool{}
@@ -176,7 +180,7 @@ func TestGoodVersion(t *testing.T) {
 // TestBrokenVersion checks in random fleets that no more Kymas than the budget ever have a version that never becomes Ready, that these go
 // back if the policy says so, and that a version that fixes it reaches all.
 func TestBrokenVersion(t *testing.T) {
-	for seed := range uint64(5) {
+	for seed := range seeds {
 		f := newFleet(rand.New(rand.NewPCG(seed, 2)))
 		reachable := 0
 		for _, k := range f.kymas {
@@ -216,7 +220,7 @@ func TestBrokenVersion(t *testing.T) {
 
 // TestLabelsChange checks that a rollout ends, and leaves no Kyma out, if labels change at any time.
 func TestLabelsChange(t *testing.T) {
-	for seed := range uint64(5) {
+	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 3))
 		f := newFleet(r)
 		f.release.Version = "1.1.0"
@@ -240,7 +244,7 @@ func TestLabelsChange(t *testing.T) {
 
 // TestSuperseded checks that Kymas go to the newest version directly if it replaces another one in mid-rollout.
 func TestSuperseded(t *testing.T) {
-	for seed := range uint64(5) {
+	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 4))
 		f := newFleet(r)
 		f.release.Version = "1.1.0"

@@ -231,6 +231,7 @@ func TestInspectionUsage(t *testing.T) {
 		"DiffTo":     {"Both modules must exist.", []string{"diff", path, missing}, command.ExitNotFound, "no.tar"},
 		"Channel":    {"A channel must consist of lower case letters, digits and dashes.", []string{"template", path, "-c", "Fast1"}, command.ExitUsage, "letters"},
 		"NoChannel":  {"A version has a channel or none.", []string{"template", path, "-c", "fast", "--no-channel"}, command.ExitUsage, "--no-channel"},
+		"Release":    {"A release needs a channel.", []string{"template", path, "--release-meta", "--no-channel"}, command.ExitUsage, "--release-meta"},
 		"Name":       {"A name must be valid in Kubernetes.", []string{"template", path, "--name", "A_b"}, command.ExitUsage, "--name"},
 		"Mapping":    {"An unknown mapping is refused.", []string{"template", path, "--name-mapping", "x"}, command.ExitUsage, "--name-mapping"},
 		"Repository": {"A repository must not contain credentials.", []string{"template", path, "--repository", "me:pw@h/a"}, command.ExitUsage, "credentials"},
@@ -304,6 +305,7 @@ func TestTemplate(t *testing.T) {
 		{args: []string{reference, "-o", "-"}, golden: "template.yaml"},
 		{args: []string{reference, "-c", "fast", "--name", "mine"}, golden: "template-fast.yaml"},
 		{args: []string{reference, "--no-channel"}, golden: "template-version.yaml"},
+		{args: []string{reference, "--release-meta", "-c", "fast"}, golden: "template-release.yaml"},
 		{args: []string{reference, "--inline"}, golden: "template-inline.yaml"},
 		{args: []string{path, "--inline", "--repository", r.Host() + "/modules"}, golden: "template-inline.yaml"},
 	} {
@@ -319,7 +321,8 @@ func TestTemplate(t *testing.T) {
 			got.out = string(data)
 		}
 		golden(t, tc.golden, got.out, r.Host(), "REGISTRY")
-		readBack(t, got.out)
+		first, _, _ := strings.Cut(got.out, "---\n")
+		readBack(t, first)
 	}
 	if left, err := filepath.Glob(filepath.Join(filepath.Dir(file), "*")); err != nil || len(left) != 1 {
 		t.Errorf("want only the file, got %v, %v", left, err)
