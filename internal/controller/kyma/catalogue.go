@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/catalogue"
@@ -52,7 +51,7 @@ func (s *store) mandatory(ctx context.Context, k *v1alpha1.Kyma) ([]string, erro
 	}
 	var out []string
 	for i := range list.Items {
-		if r := &list.Items[i]; !meta.WasDeleted(r) && catalogue.Selects(r, k.Labels) {
+		if r := &list.Items[i]; catalogue.Requires(r, k) {
 			out = append(out, r.Spec.ModuleName)
 		}
 	}
