@@ -152,7 +152,7 @@ func (c *Catalogue) released(r Request, release *v1alpha1.ModuleReleaseMeta, cha
 	if out.Error = c.contradiction(release, channel, spec.Version); out.Error != "" {
 		return out
 	}
-	if r.InstalledChannel != channel {
+	if !SameChannel(r.InstalledChannel, channel) {
 		r.Installed = "" // The Kyma changes to this channel on request of its owner.
 	}
 	out.Rollout = rolloutOf(release, channel)

@@ -131,6 +131,21 @@ func TestSelect(t *testing.T) {
 			request: Request{Channel: "regular", InstalledChannel: "fast", Kyma: rollout.Kyma{Installed: "1.0.0"}},
 			want:    want{Template: two.Name, Channel: "regular"},
 		},
+		"BecomesMandatory": {
+			reason:    "A Kyma that has the module waits for its turn if the platform team makes a higher version mandatory.",
+			templates: []v1alpha1.ModuleTemplate{one, two},
+			releases: []v1alpha1.ModuleReleaseMeta{with(mandatory, func(r *v1alpha1.ModuleReleaseMeta) {
+				r.Status.Channels[0].Phase = v1alpha1.RolloutProgressing
+			})},
+			request: in("1.0.0"),
+			want:    want{Template: one.Name, Channel: v1alpha1.MandatoryChannel, Pending: "2.0.0", Message: "upgrade to 2.0.0 waits for wave rest"},
+		},
+		"NoLongerMandatory": {
+			reason:    "It also waits if the module is no longer mandatory.",
+			templates: []v1alpha1.ModuleTemplate{one, two}, releases: []v1alpha1.ModuleReleaseMeta{progressing},
+			request: Request{Channel: "regular", InstalledChannel: v1alpha1.MandatoryChannel, Kyma: rollout.Kyma{Installed: "1.0.0"}},
+			want:    want{Template: one.Name, Channel: "regular", Pending: "2.0.0", Message: "upgrade to 2.0.0 waits for wave rest"},
+		},
 		"NotProcessed": {
 			reason:    "A new version has no effect until its rollout has begun.",
 			templates: []v1alpha1.ModuleTemplate{one, two, three},

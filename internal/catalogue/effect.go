@@ -20,6 +20,12 @@ func ChannelOf(k *v1alpha1.Kyma, m *v1alpha1.Module) string {
 	return cmp.Or(m.Channel, k.Spec.ForProvider.Channel, DefaultChannel)
 }
 
+// SameChannel reports whether a change from one channel to another is no request of the owner of a Kyma: it is none, or the platform team
+// made the module mandatory, or no longer does. An upgrade that comes with it follows the rollout.
+func SameChannel(from, to string) bool {
+	return from == to || from == v1alpha1.MandatoryChannel || to == v1alpha1.MandatoryChannel
+}
+
 // PoliciesOf returns the names of the RolloutPolicies that a ModuleReleaseMeta refers to.
 func PoliciesOf(r *v1alpha1.ModuleReleaseMeta) []string {
 	var out []string

@@ -74,7 +74,7 @@ func memberOf(k *v1alpha1.Kyma, module string, t target) rollout.Member {
 	}
 	for i := range k.Status.AtProvider.Modules {
 		s := &k.Status.AtProvider.Modules[i]
-		if s.Name != module || s.Channel != t.channel {
+		if s.Name != module || !catalogue.SameChannel(s.Channel, t.channel) {
 			continue
 		}
 		out.Installed, out.Message = s.Version != "", truncate(s.Message)
