@@ -69,6 +69,14 @@ func Concerned(was, is *v1alpha1.ModuleReleaseMeta, policies map[string]*v1alpha
 	for i := range was.Status.Channels {
 		before[was.Status.Channels[i].Channel] = &was.Status.Channels[i]
 	}
+	fits := map[string]bool{}
+	fit := func(c *v1alpha1.ChannelRollout, p *v1alpha1.RolloutPolicySpec) bool {
+		key := c.Channel + "/" + c.WavesDigest
+		if _, ok := fits[key]; !ok {
+			fits[key] = rollout.Fits(c, p)
+		}
+		return fits[key]
+	}
 	changed := !equality.Semantic.DeepEqual(was.Status.GetCondition("Ready"), is.Status.GetCondition("Ready"))
 	return func(k *v1alpha1.Kyma) bool {
 		channel := channelIn(k, is)
@@ -82,7 +90,10 @@ func Concerned(was, is *v1alpha1.ModuleReleaseMeta, policies map[string]*v1alpha
 		}
 		policy, module := policies[policyIn(is, channel)], is.Spec.ModuleName
 		r := rollout.Kyma{UID: k.UID, Labels: k.Labels}
-		return rollout.IsAllowed(module, a, policy, r) != rollout.IsAllowed(module, b, policy, r)
+		if a.Wave == b.Wave && a.Threshold == b.Threshold && a.WavesDigest == b.WavesDigest {
+			return false // Only numbers have changed.
+		}
+		return (fit(a, policy) && rollout.IsReached(module, a, policy, r)) != (fit(b, policy) && rollout.IsReached(module, b, policy, r))
 	}
 }
 

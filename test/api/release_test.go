@@ -27,7 +27,7 @@ conditions:
 - {type: Ready, status: "True", reason: Available, lastTransitionTime: "2020-01-01T00:00:00Z"}
 channels:
 - {channel: fast, version: 1.1.0, previous: 1.0.0, phase: Failed, wave: 1, waveName: rest, threshold: 17, startedAt: "2020-01-01T00:00:00Z",
-   batchStartedAt: "2020-01-01T00:00:00Z", soakingSince: "2020-01-01T00:00:00Z", retry: again, total: 3, updated: 2, ready: 1, failed: 1,
+   wavesDigest: none, batchStartedAt: "2020-01-01T00:00:00Z", soakingSince: "2020-01-01T00:00:00Z", retry: again, total: 3, updated: 2, ready: 1, failed: 1,
    offline: 0, waiting: 0, failures: [{namespace: team-a, name: kyma, message: wrong}], message: wrong}
 - {channel: regular, version: 1.0.0, phase: Complete}
 `
@@ -107,7 +107,7 @@ func TestReleaseRules(t *testing.T) {
 		"channels[].rolloutPolicy": 253, "channels[].abortedVersion": 128, "channels[].retry": 128,
 	}))
 	maps.Copy(breaches, tooLongEach("status", map[string]int{
-		"channels[].channel": 32, "channels[].version": 128, "channels[].previous": 128, "channels[].waveName": 63, "channels[].retry": 128,
+		"channels[].channel": 32, "channels[].version": 128, "channels[].previous": 128, "channels[].waveName": 63, "channels[].wavesDigest": 32, "channels[].retry": 128,
 		"channels[].message": 1024, "channels[].failures[].namespace": 63, "channels[].failures[].name": 253, "channels[].failures[].message": 256,
 	}))
 	maps.Copy(breaches, conditionBreaches())
