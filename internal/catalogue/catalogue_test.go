@@ -208,7 +208,7 @@ func TestSelect(t *testing.T) {
 			want: want{Template: two.Name, Channel: v1alpha1.MandatoryChannel},
 		},
 		"InvalidSelector": {
-			reason:    "While nobody knows which Kymas a selector means, a module stays as it is.",
+			reason:    "While it is unknown which Kymas a selector means, a module stays as it is.",
 			templates: []v1alpha1.ModuleTemplate{two}, releases: []v1alpha1.ModuleReleaseMeta{with(mandatory, breaks)}, request: in("1.0.0"),
 			want: want{Channel: "regular", Error: "spec.kymaSelector is not valid, so module \"a\" stays as it is"},
 		},

@@ -23,7 +23,7 @@ func ChannelOf(k *v1alpha1.Kyma, m *v1alpha1.Module) string {
 // IgnoredMessage is the message of a mandatory module whose Kyma requests what has no effect.
 const IgnoredMessage = "the module is mandatory, so its channel, version and managed are ignored; remove them from spec.forProvider.modules"
 
-// SameChannel reports whether a change from one channel to another is no request of the owner of a Kyma: it is none, or the platform team
+// SameChannel reports whether the owner of a Kyma did not request a change from one channel to another: it is the same, or the platform team
 // made the module mandatory, or no longer does. An upgrade that comes with it follows the rollout.
 func SameChannel(from, to string) bool {
 	return from == to || from == v1alpha1.MandatoryChannel || to == v1alpha1.MandatoryChannel
