@@ -163,9 +163,8 @@ type KymaParameters struct {
 	// +kubebuilder:validation:MaxItems=64
 	Modules []Module `json:"modules,omitempty"`
 
-	// maintenanceWindows lists the periods in which installed modules may be upgraded. First installs, repairs and changes to the
-	// Kyma itself do not wait for a window. The annotation kyma.m.crossplane.io/upgrade-now with a reason as its value allows
-	// upgrades at any time. By default, modules are upgraded at any time.
+	// maintenanceWindows lists the periods in which installed modules may be upgraded. Without windows, and with a
+	// reason in the annotation kyma.m.crossplane.io/upgrade-now, they may at any time. Installs, repairs and edits do not wait.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -174,6 +173,8 @@ type KymaParameters struct {
 	// deferUpgradesUntil postpones upgrades of installed modules until this time, but no longer than maxDeferral of the
 	// RolloutPolicy after the rollout of the version started. Mandatory modules without a RolloutPolicy cannot be deferred.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
 	DeferUpgradesUntil *metav1.Time `json:"deferUpgradesUntil,omitempty"`
 }
 

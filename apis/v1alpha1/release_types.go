@@ -161,6 +161,12 @@ type ChannelRollout struct {
 	// +optional
 	Threshold int64 `json:"threshold"`
 
+	// wavesDigest identifies the waves of the RolloutPolicy to which wave and threshold belong. If the waves change, the rollout starts
+	// again at the first wave, and Kymas that have the version keep it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	WavesDigest string `json:"wavesDigest,omitempty"`
+
 	// startedAt is the time when the rollout started.
 	// +optional
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`

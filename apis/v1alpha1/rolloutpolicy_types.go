@@ -38,7 +38,7 @@ type RolloutWave struct {
 	// +kubebuilder:default="100%"
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:Pattern=`^([1-9][0-9]?|100)%$`
-	// +kubebuilder:validation:XValidation:rule="type(self) != int || self >= 1",message="batch must be a number of at least 1, or a percentage from 1% to 100%"
+	// +kubebuilder:validation:XValidation:rule="type(self) != int || (self >= 1 && self <= 1000000)",message="batch must be a number from 1 to 1000000, or a percentage from 1% to 100%"
 	Batch *intstr.IntOrString `json:"batch,omitempty"`
 
 	// soak is how long all Kymas of a batch must be Ready before the next batch or wave starts. Defaults to 0s.
@@ -46,6 +46,7 @@ type RolloutWave struct {
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="soak must be a duration"
 	Soak *metav1.Duration `json:"soak,omitempty"`
 }
 
@@ -65,7 +66,7 @@ type RolloutPolicySpec struct {
 	// +kubebuilder:default="2%"
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:Pattern=`^([0-9][0-9]?|100)%$`
-	// +kubebuilder:validation:XValidation:rule="type(self) != int || self >= 1",message="failureBudget must be a number of at least 1, or a percentage from 0% to 100%"
+	// +kubebuilder:validation:XValidation:rule="type(self) != int || (self >= 1 && self <= 1000000)",message="failureBudget must be a number from 1 to 1000000, or a percentage from 0% to 100%"
 	FailureBudget *intstr.IntOrString `json:"failureBudget,omitempty"`
 
 	// progressDeadline is how long a module may take to become Ready after its Kyma changed to the version. After that, the Kyma
@@ -84,6 +85,7 @@ type RolloutPolicySpec struct {
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="maxDeferral must be a duration"
 	MaxDeferral *metav1.Duration `json:"maxDeferral,omitempty"`
 
 	// onFailure specifies what happens when the rollout fails: Stop keeps every Kyma on the version that it has, and Rollback

@@ -60,14 +60,26 @@ type Choice struct {
 	Error string
 }
 
-// MandatoryFor returns the ModuleReleaseMeta that makes a module mandatory for a Kyma, or nil.
-func MandatoryFor(releases []v1alpha1.ModuleReleaseMeta, set map[string]string) *v1alpha1.ModuleReleaseMeta {
-	for i := range releases {
-		if r := &releases[i]; r.Spec.Mandatory != nil && !meta.WasDeleted(r) && Selects(r, set) {
-			return r
-		}
+// Requires reports whether a ModuleReleaseMeta makes its module mandatory for a Kyma. While its kymaSelector is not valid, it does for the
+// Kymas that have the module because of it: a mistake in a selector must not remove a module from a fleet.
+func Requires(r *v1alpha1.ModuleReleaseMeta, k *v1alpha1.Kyma) bool {
+	if r.Spec.Mandatory == nil || meta.WasDeleted(r) {
+		return false
 	}
-	return nil
+	if selectorProblem(r) == "" {
+		return Selects(r, k.Labels)
+	}
+	return slices.ContainsFunc(k.Status.AtProvider.Modules, func(m v1alpha1.ModuleStatus) bool {
+		return m.Name == r.Spec.ModuleName && m.Origin == v1alpha1.ModuleOriginMandatory
+	})
+}
+
+// selectorProblem returns a message if the kymaSelector of a ModuleReleaseMeta is not valid.
+func selectorProblem(r *v1alpha1.ModuleReleaseMeta) string {
+	if _, err := metav1.LabelSelectorAsSelector(r.Spec.KymaSelector); err != nil {
+		return fmt.Sprintf("ModuleReleaseMeta %s: spec.kymaSelector is not valid, so module %q stays as it is: %s", r.Name, r.Spec.ModuleName, err)
+	}
+	return ""
 }
 
 // Selects reports whether a ModuleReleaseMeta selects the labels of a Kyma. A selector that is not valid selects nothing.
@@ -116,6 +128,8 @@ func (c *Catalogue) release(set map[string]string) (*v1alpha1.ModuleReleaseMeta,
 		return nil, ""
 	case len(found) > 1:
 		return nil, fmt.Sprintf("ModuleReleaseMetas %s all release module %q; delete all but one", strings.Join(names, " and "), c.Module)
+	case selectorProblem(found[0]) != "":
+		return nil, selectorProblem(found[0])
 	case Selects(found[0], set):
 		return found[0], ""
 	case found[0].Spec.Mandatory != nil:
@@ -138,7 +152,7 @@ func (c *Catalogue) released(r Request, release *v1alpha1.ModuleReleaseMeta, cha
 	if out.Error = c.contradiction(release, channel, spec.Version); out.Error != "" {
 		return out
 	}
-	if r.InstalledChannel != channel {
+	if !SameChannel(r.InstalledChannel, channel) {
 		r.Installed = "" // The Kyma changes to this channel on request of its owner.
 	}
 	out.Rollout = rolloutOf(release, channel)

@@ -39,6 +39,9 @@ func TestSelect(t *testing.T) {
 	selects := func(r *v1alpha1.ModuleReleaseMeta) {
 		r.Spec.KymaSelector = metav1.SetAsLabelSelector(map[string]string{"tier": "gold"})
 	}
+	breaks := func(r *v1alpha1.ModuleReleaseMeta) {
+		r.Spec.KymaSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "tier", Operator: "in"}}}
+	}
 	mandatory := with(complete, func(r *v1alpha1.ModuleReleaseMeta) {
 		r.Spec.Mandatory, r.Spec.Channels = &r.Spec.Channels[0].Release, nil
 		r.Status.Channels[0].Channel = v1alpha1.MandatoryChannel
@@ -128,6 +131,21 @@ func TestSelect(t *testing.T) {
 			request: Request{Channel: "regular", InstalledChannel: "fast", Kyma: rollout.Kyma{Installed: "1.0.0"}},
 			want:    want{Template: two.Name, Channel: "regular"},
 		},
+		"BecomesMandatory": {
+			reason:    "A Kyma that has the module waits for its turn if the platform team makes a higher version mandatory.",
+			templates: []v1alpha1.ModuleTemplate{one, two},
+			releases: []v1alpha1.ModuleReleaseMeta{with(mandatory, func(r *v1alpha1.ModuleReleaseMeta) {
+				r.Status.Channels[0].Phase = v1alpha1.RolloutProgressing
+			})},
+			request: in("1.0.0"),
+			want:    want{Template: one.Name, Channel: v1alpha1.MandatoryChannel, Pending: "2.0.0", Message: "upgrade to 2.0.0 waits for wave rest"},
+		},
+		"NoLongerMandatory": {
+			reason:    "It also waits if the module is no longer mandatory.",
+			templates: []v1alpha1.ModuleTemplate{one, two}, releases: []v1alpha1.ModuleReleaseMeta{progressing},
+			request: Request{Channel: "regular", InstalledChannel: v1alpha1.MandatoryChannel, Kyma: rollout.Kyma{Installed: "1.0.0"}},
+			want:    want{Template: one.Name, Channel: "regular", Pending: "2.0.0", Message: "upgrade to 2.0.0 waits for wave rest"},
+		},
 		"NotProcessed": {
 			reason:    "A new version has no effect until its rollout has begun.",
 			templates: []v1alpha1.ModuleTemplate{one, two, three},
@@ -189,6 +207,11 @@ func TestSelect(t *testing.T) {
 			templates: []v1alpha1.ModuleTemplate{one, two}, releases: []v1alpha1.ModuleReleaseMeta{mandatory}, request: Request{Version: "1.0.0"},
 			want: want{Template: two.Name, Channel: v1alpha1.MandatoryChannel},
 		},
+		"InvalidSelector": {
+			reason:    "While it is unknown which Kymas a selector means, a module stays as it is.",
+			templates: []v1alpha1.ModuleTemplate{two}, releases: []v1alpha1.ModuleReleaseMeta{with(mandatory, breaks)}, request: in("1.0.0"),
+			want: want{Channel: "regular", Error: "spec.kymaSelector is not valid, so module \"a\" stays as it is"},
+		},
 		"NotMandatoryHere": {
 			reason:    "Other Kymas can pin the module.",
 			templates: []v1alpha1.ModuleTemplate{one, two}, releases: []v1alpha1.ModuleReleaseMeta{with(mandatory, selects)}, request: Request{Version: "1.0.0"},
@@ -239,6 +262,41 @@ func TestSelect(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestRequires checks for which Kymas a module is mandatory.
+func TestRequires(t *testing.T) {
+	valid := metav1.SetAsLabelSelector(map[string]string{"tier": "gold"})
+	invalid := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "tier", Operator: "in", Values: []string{"gold"}}}}
+	cases := map[string]struct {
+		reason   string
+		selector *metav1.LabelSelector
+		labels   map[string]string
+		origin   v1alpha1.ModuleOrigin
+		channels bool
+		want     bool
+	}{
+		"All":         {reason: "Without a selector, all Kymas must have the module.", want: true},
+		"Selected":    {reason: "The labels match.", selector: valid, labels: map[string]string{"tier": "gold"}, want: true},
+		"NotSelected": {reason: "The labels no longer match.", selector: valid, origin: v1alpha1.ModuleOriginMandatory},
+		"Keeps":       {reason: "A mistake in the selector removes no module.", selector: invalid, origin: v1alpha1.ModuleOriginMandatory, want: true},
+		"Adds":        {reason: "A mistake in the selector adds no module.", selector: invalid, labels: map[string]string{"tier": "gold"}},
+		"Own":         {reason: "The Kyma enables the module itself.", selector: invalid, origin: v1alpha1.ModuleOriginKyma},
+		"Channels":    {reason: "A module with channels is not mandatory.", channels: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r, k := &v1alpha1.ModuleReleaseMeta{}, &v1alpha1.Kyma{}
+			r.Spec.ModuleName, r.Spec.KymaSelector, k.Labels = "a", tc.selector, tc.labels
+			if !tc.channels {
+				r.Spec.Mandatory = &v1alpha1.Release{Version: "1.0.0"}
+			}
+			k.Status.AtProvider.Modules = []v1alpha1.ModuleStatus{{Name: "a", Origin: tc.origin}}
+			if got := Requires(r, k); got != tc.want {
+				t.Errorf("%s\nwant %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}

@@ -20,6 +20,15 @@ func ChannelOf(k *v1alpha1.Kyma, m *v1alpha1.Module) string {
 	return cmp.Or(m.Channel, k.Spec.ForProvider.Channel, DefaultChannel)
 }
 
+// IgnoredMessage is the message of a mandatory module whose Kyma requests what has no effect.
+const IgnoredMessage = "the module is mandatory, so its channel, version and managed are ignored; remove them from spec.forProvider.modules"
+
+// SameChannel reports whether the owner of a Kyma did not request a change from one channel to another: it is the same, or the platform team
+// made the module mandatory, or no longer does. An upgrade that comes with it follows the rollout.
+func SameChannel(from, to string) bool {
+	return from == to || from == v1alpha1.MandatoryChannel || to == v1alpha1.MandatoryChannel
+}
+
 // PoliciesOf returns the names of the RolloutPolicies that a ModuleReleaseMeta refers to.
 func PoliciesOf(r *v1alpha1.ModuleReleaseMeta) []string {
 	var out []string
@@ -63,6 +72,14 @@ func Concerned(was, is *v1alpha1.ModuleReleaseMeta, policies map[string]*v1alpha
 	for i := range was.Status.Channels {
 		before[was.Status.Channels[i].Channel] = &was.Status.Channels[i]
 	}
+	fits := map[string]bool{}
+	fit := func(c *v1alpha1.ChannelRollout, p *v1alpha1.RolloutPolicySpec) bool {
+		key := c.Channel + "/" + c.WavesDigest
+		if _, ok := fits[key]; !ok {
+			fits[key] = rollout.Fits(c, p)
+		}
+		return fits[key]
+	}
 	changed := !equality.Semantic.DeepEqual(was.Status.GetCondition("Ready"), is.Status.GetCondition("Ready"))
 	return func(k *v1alpha1.Kyma) bool {
 		channel := channelIn(k, is)
@@ -76,7 +93,10 @@ func Concerned(was, is *v1alpha1.ModuleReleaseMeta, policies map[string]*v1alpha
 		}
 		policy, module := policies[policyIn(is, channel)], is.Spec.ModuleName
 		r := rollout.Kyma{UID: k.UID, Labels: k.Labels}
-		return rollout.IsAllowed(module, a, policy, r) != rollout.IsAllowed(module, b, policy, r)
+		if a.Wave == b.Wave && a.Threshold == b.Threshold && a.WavesDigest == b.WavesDigest {
+			return false // Only numbers have changed.
+		}
+		return (fit(a, policy) && rollout.IsReached(module, a, policy, r)) != (fit(b, policy) && rollout.IsReached(module, b, policy, r))
 	}
 }
 

@@ -4,6 +4,7 @@ package maintenance
 
 import (
 	"strings"
+	"sync"
 	"time"
 	_ "time/tzdata" // The image of the provider contains no time zones.
 
@@ -62,7 +63,7 @@ func parse(w *v1alpha1.MaintenanceWindow) (window, error) {
 	if schedule.Next(firstDay()).IsZero() {
 		return window{}, errors.Errorf("schedule %q never occurs; %s", w.Schedule, advice)
 	}
-	zone, err := time.LoadLocation(w.TimeZone)
+	zone, err := zoneOf(w.TimeZone)
 	if err != nil || zone == time.Local { //nolint:gosmopolitan // It is refused, because it depends on the machine.
 		return window{}, errors.Errorf("timeZone %q is unknown; use a name of the IANA time zone database, such as Europe/Berlin", w.TimeZone)
 	}
@@ -70,6 +71,21 @@ func parse(w *v1alpha1.MaintenanceWindow) (window, error) {
 		return window{}, errors.Errorf("duration %s is not positive", w.Duration.Duration)
 	}
 	return window{schedule: schedule, zone: zone, duration: w.Duration.Duration}, nil
+}
+
+// zones contains the time zones that were loaded, by name. Their number is limited by the IANA time zone database.
+var zones sync.Map //nolint:gochecknoglobals // A cache of constants.
+
+// zoneOf returns a time zone. To load one parses its file each time, and each pass of a rollout asks for the zones of all Kymas that wait.
+func zoneOf(name string) (*time.Location, error) {
+	if zone, ok := zones.Load(name); ok {
+		return zone.(*time.Location), nil //nolint:forcetypeassert // Only zones are stored.
+	}
+	zone, err := time.LoadLocation(name)
+	if err == nil {
+		zones.Store(name, zone)
+	}
+	return zone, err //nolint:wrapcheck // The caller explains it.
 }
 
 // At returns the state at a time.

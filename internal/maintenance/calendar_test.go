@@ -150,3 +150,13 @@ func FuzzCalendar(f *testing.F) {
 		}
 	})
 }
+
+// TestZonesAreLoadedOnce checks that the windows of a fleet do not load the same time zone again.
+func TestZonesAreLoadedOnce(t *testing.T) {
+	windows := []v1alpha1.MaintenanceWindow{{Schedule: "0 2 * * *", TimeZone: "Europe/Berlin", Duration: metav1.Duration{Duration: time.Hour}}}
+	one, err := Parse(windows)
+	two, again := Parse(windows)
+	if err != nil || again != nil || one.windows[0].zone != two.windows[0].zone {
+		t.Errorf("want the same zone twice, got %v, %v", err, again)
+	}
+}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
 // A Member is the state of a Kyma in a rollout.
@@ -25,10 +27,13 @@ type Member struct {
 	Error, RolledBack bool
 	// Offline is true if the cluster cannot be reached.
 	Offline bool
-	// Waiting is true if the Kyma may have the version, but is paused, waits for a maintenance window, or defers it.
+	// Waiting is true if the Kyma may have the version, but is paused or only planned, waits for a maintenance window, or defers it.
 	Waiting bool
 	// Since is the time of the last change of the state of the Kyma.
 	Since time.Time
+	// Unready is when it was first seen that the Kyma may have the version and is not Ready, if it has not been Ready since then. It is
+	// zero if that is not known. Unlike Since, it does not change while the state only changes from one problem to another.
+	Unready time.Time
 	// Message explains why the module is not Ready.
 	Message string
 }
@@ -81,13 +86,24 @@ func (s *step) wave() *wave {
 	return w
 }
 
-// isFailed reports whether a Kyma that has the version has failed.
+// isFailed reports whether a Kyma has failed that has the version, or that may have it and cannot change to it, for example because its
+// values are refused.
 func (s *step) isFailed(m *Member) bool {
-	if !m.Updated || m.Offline || m.Waiting || m.Ready && !m.RolledBack {
+	if m.Offline || m.Waiting || m.Ready && !m.RolledBack {
 		return false
 	}
 	since := s.since(m)
-	return m.RolledBack || m.Error && since >= errorGrace || since >= s.deadline()
+	late := max(since, s.unready(m)) >= s.deadline()
+	if !m.Updated {
+		return late && s.isExposed(m)
+	}
+	return late || m.RolledBack || m.Error && since >= errorGrace
+}
+
+// isExposed reports whether a Kyma of the current wave may have the version.
+func (s *step) isExposed(m *Member) bool {
+	active := s.out.Phase == v1alpha1.RolloutProgressing || s.out.Phase == v1alpha1.RolloutFailed
+	return active && m.Wave == int(s.out.Wave) && int64(m.Hash) < s.out.Threshold
 }
 
 // deadline returns how long a module may take to become Ready.
@@ -107,6 +123,14 @@ func (s *step) since(m *Member) time.Duration {
 	return min(s.Now.Sub(s.out.BatchStartedAt.Time), s.Now.Sub(m.Since))
 }
 
+// unready returns the time in which a Kyma has not been Ready since the threshold was raised last, or 0 if that is not known.
+func (s *step) unready(m *Member) time.Duration {
+	if s.out.BatchStartedAt == nil || m.Unready.IsZero() {
+		return 0
+	}
+	return min(s.Now.Sub(s.out.BatchStartedAt.Time), s.Now.Sub(m.Unready))
+}
+
 // awaitFailure makes the next step happen when the first of some members fails, if its state does not change.
 func (s *step) awaitFailure(members []Member) {
 	for i := range members {
@@ -114,7 +138,7 @@ func (s *step) awaitFailure(members []Member) {
 		if m.Offline || m.Waiting || m.Updated && m.Ready {
 			continue
 		}
-		after := s.deadline() - s.since(m)
+		after := s.deadline() - max(s.since(m), s.unready(m))
 		if m.Error {
 			after = min(after, errorGrace-s.since(m))
 		}

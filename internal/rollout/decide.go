@@ -67,12 +67,17 @@ func HasFailed(p v1alpha1.RolloutPhase) bool {
 // goesBack reports whether a Kyma changes back to the previous version: it is in the wave that failed.
 func goesBack(r *v1alpha1.ChannelRollout, policy *v1alpha1.RolloutPolicySpec, k Kyma) bool {
 	return (r.Phase == v1alpha1.RolloutRollingBack || r.Phase == v1alpha1.RolloutRolledBack) && r.Previous != "" &&
-		k.Installed == r.Version && WaveOf(policy, k.Labels) == int(r.Wave)
+		k.Installed == r.Version && WaveOf(policy, k.Labels) == int(r.Wave) && Fits(r, policy)
 }
 
-// IsAllowed reports whether it is the turn of a Kyma: it is in an earlier wave than the current one, or its hash is below the threshold
-// of the current wave.
+// IsAllowed reports whether it is the turn of a Kyma. While the state does not belong to the waves of the policy, it is not.
 func IsAllowed(module string, r *v1alpha1.ChannelRollout, policy *v1alpha1.RolloutPolicySpec, k Kyma) bool {
+	return Fits(r, policy) && IsReached(module, r, policy, k)
+}
+
+// IsReached reports whether a rollout has reached a Kyma: it is in an earlier wave than the current one, or its hash is below the threshold
+// of the current wave.
+func IsReached(module string, r *v1alpha1.ChannelRollout, policy *v1alpha1.RolloutPolicySpec, k Kyma) bool {
 	wave := WaveOf(policy, k.Labels)
 	return wave < int(r.Wave) || wave == int(r.Wave) && int64(Hash(k.UID, module, r.Version)) < r.Threshold
 }

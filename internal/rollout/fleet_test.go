@@ -242,6 +242,48 @@ func TestLabelsChange(t *testing.T) {
 	}
 }
 
+// TestWavesChange checks that a change of the waves in mid-rollout, or of the whole policy, exposes no more Kymas than the budget allows.
+func TestWavesChange(t *testing.T) {
+	changes := map[string]func(f *simFleet){
+		"Remove": func(f *simFleet) { f.policy.Waves = f.policy.Waves[1:] },
+		"Insert": func(f *simFleet) {
+			f.policy.Waves = append([]v1alpha1.RolloutWave{{Name: "new", Selector: metav1.SetAsLabelSelector(map[string]string{"ring": "new"})}}, f.policy.Waves...)
+		},
+		"Widen":    func(f *simFleet) { f.policy.Waves[0].Selector = &metav1.LabelSelector{} },
+		"NoPolicy": func(f *simFleet) { f.policy = nil },
+	}
+	for name, change := range changes {
+		t.Run(name, func(t *testing.T) {
+			f := newFleet(rand.New(rand.NewPCG(1, 5)))
+			for i, k := range f.kymas {
+				k.offline, k.labels["ring"] = false, []string{"canary", "early", ""}[i%3]
+			}
+			f.policy, f.release.Version = ringPolicy(intstr.FromInt32(1), intstr.FromInt32(1), 0), "1.1.0"
+			for f.step(); f.status.Wave < 2; {
+				f.step()
+			}
+			change(f)
+			f.policy = f.policy.DeepCopy()
+			for _, k := range f.kymas {
+				if !IsAllowed(simModule, f.status, f.policy, Kyma{UID: k.uid, Labels: k.labels}) {
+					continue
+				}
+				t.Fatalf("a Kyma is allowed by a state of other waves")
+			}
+			done := f.run(func() {
+				for wave := range 4 {
+					if n, all := f.unready(wave); n > f.budget(all) {
+						t.Fatalf("%d of %d Kymas in wave %d are exposed, the budget is %d", n, all, wave, f.budget(all))
+					}
+				}
+			})
+			if !done || f.status.Phase != v1alpha1.RolloutComplete {
+				t.Fatalf("the rollout is not complete: %+v", f.status)
+			}
+		})
+	}
+}
+
 // TestSuperseded checks that Kymas go to the newest version directly if it replaces another one in mid-rollout.
 func TestSuperseded(t *testing.T) {
 	for seed := range seeds {

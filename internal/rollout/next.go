@@ -46,6 +46,7 @@ type Input struct {
 func Next(in Input) (v1alpha1.ChannelRollout, time.Duration) {
 	s := &step{Input: in, out: begin(in)}
 	s.applyRequests()
+	s.followWaves()
 	switch s.out.Phase {
 	case v1alpha1.RolloutProgressing:
 		s.progress()
@@ -104,6 +105,23 @@ func (s *step) applyRequests() {
 		s.restartBatch()
 	}
 	s.out.Retry = s.Release.Retry
+}
+
+// followWaves starts again at the first wave if the waves of the policy have changed: the current one is no longer where it was. A rollback
+// ends then, because it is unknown which Kymas are in the wave that failed.
+func (s *step) followWaves() {
+	switch s.out.Phase {
+	case v1alpha1.RolloutProgressing, v1alpha1.RolloutPaused:
+		if !Fits(&s.out, s.Policy) {
+			s.out.Wave, s.out.Threshold, s.out.BatchStartedAt, s.out.SoakingSince = 0, 0, nil, nil
+		}
+		s.out.WavesDigest = DigestOf(s.Policy)
+	case v1alpha1.RolloutRollingBack:
+		if !Fits(&s.out, s.Policy) {
+			s.out.Phase = v1alpha1.RolloutFailed
+		}
+	case v1alpha1.RolloutFailed, v1alpha1.RolloutRolledBack, v1alpha1.RolloutComplete:
+	}
 }
 
 // restartBatch restarts the times of the current batch.

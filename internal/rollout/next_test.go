@@ -174,6 +174,36 @@ func TestNext(t *testing.T) {
 				Message: "1 Kyma failed in wave all",
 			},
 		},
+		"Refused": {
+			reason: "A Kyma that may have the version, and cannot change to it, does not block the rollout forever.",
+			in: Input{Release: release, Policy: policy, Members: []Member{
+				{Namespace: "n", Name: "refused", Hash: 5, Installed: true, Error: true, Message: "values are not allowed"}, old},
+				Status: progressing(func(r *v1alpha1.ChannelRollout) { r.BatchStartedAt = at(-10 * time.Minute) })},
+			want: v1alpha1.ChannelRollout{
+				Phase: v1alpha1.RolloutFailed, Previous: "1.0.0", Threshold: 6, BatchStartedAt: at(-10 * time.Minute), WaveName: "all",
+				Message:  "1 Kyma failed in wave all",
+				Failures: []v1alpha1.RolloutFailure{{Namespace: "n", Name: "refused", Message: "values are not allowed"}},
+			},
+		},
+		"Behind": {
+			reason: "A Kyma that may have the version, and that the provider has not changed yet, has not failed.",
+			in: Input{Release: release, Policy: policy, Members: []Member{with(old, func(m *Member) { m.Hash = 5 }), with(old, func(m *Member) { m.Hash = 30 })},
+				Status: progressing(func(r *v1alpha1.ChannelRollout) { r.BatchStartedAt = at(-time.Hour) })},
+			want: v1alpha1.ChannelRollout{
+				Phase: v1alpha1.RolloutProgressing, Previous: "1.0.0", Threshold: 6, BatchStartedAt: at(-time.Hour), WaveName: "all",
+			},
+		},
+		"Flapping": {
+			reason: "A module whose message changes all the time has failed at the deadline too.",
+			in: Input{Release: release, Policy: policy, Members: []Member{
+				with(slow, func(m *Member) { m.Since, m.Unready = noon.Add(-time.Second), noon.Add(-11*time.Minute) }), old},
+				Status: progressing(func(r *v1alpha1.ChannelRollout) { r.BatchStartedAt = at(-time.Hour) })},
+			want: v1alpha1.ChannelRollout{
+				Phase: v1alpha1.RolloutFailed, Previous: "1.0.0", Threshold: 6, BatchStartedAt: at(-time.Hour), WaveName: "all",
+				Message:  "1 Kyma failed in wave all",
+				Failures: []v1alpha1.RolloutFailure{{Namespace: "n", Name: "slow"}},
+			},
+		},
 		"WithinBudget": {
 			reason: "Fewer failures than the budget do not stop the rollout.",
 			in: Input{Release: release, Policy: lenient, Members: []Member{broken, with(updated, func(m *Member) { m.Hash = 6 }), old},
@@ -245,7 +275,7 @@ func TestNext(t *testing.T) {
 			again: defaultDeadline,
 		},
 	}
-	numbers := cmpopts.IgnoreFields(v1alpha1.ChannelRollout{}, "Version", "Channel", "StartedAt", "Total", "Updated", "Ready", "Failed", "Offline", "Waiting")
+	numbers := cmpopts.IgnoreFields(v1alpha1.ChannelRollout{}, "WavesDigest", "Version", "Channel", "StartedAt", "Total", "Updated", "Ready", "Failed", "Offline", "Waiting")
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			tc.in.Now, tc.in.Channel = noon, "fast"

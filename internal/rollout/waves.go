@@ -5,6 +5,9 @@ package rollout
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"hash/fnv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -45,6 +48,28 @@ func WaveOf(p *v1alpha1.RolloutPolicySpec, set map[string]string) int {
 		}
 	}
 	return len(p.Waves)
+}
+
+// noWaves is the digest of a release without a RolloutPolicy.
+const noWaves = "none"
+
+// DigestOf identifies the waves of a policy, by their names and selectors.
+func DigestOf(p *v1alpha1.RolloutPolicySpec) string {
+	if p == nil {
+		return noWaves
+	}
+	h := fnv.New128a()
+	e := json.NewEncoder(h)
+	for i := range p.Waves {
+		_ = e.Encode([]any{p.Waves[i].Name, p.Waves[i].Selector}) // A hash accepts everything.
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Fits reports whether the wave and the threshold in a state belong to the waves of a policy. After a change of the waves, they would
+// expose other Kymas, or all of them, until the state is updated.
+func Fits(r *v1alpha1.ChannelRollout, p *v1alpha1.RolloutPolicySpec) bool {
+	return r.WavesDigest == "" || r.WavesDigest == DigestOf(p)
 }
 
 // NameOf returns the name of a wave. It is empty if there is only one.

@@ -27,7 +27,7 @@ conditions:
 - {type: Ready, status: "True", reason: Available, lastTransitionTime: "2020-01-01T00:00:00Z"}
 channels:
 - {channel: fast, version: 1.1.0, previous: 1.0.0, phase: Failed, wave: 1, waveName: rest, threshold: 17, startedAt: "2020-01-01T00:00:00Z",
-   batchStartedAt: "2020-01-01T00:00:00Z", soakingSince: "2020-01-01T00:00:00Z", retry: again, total: 3, updated: 2, ready: 1, failed: 1,
+   wavesDigest: none, batchStartedAt: "2020-01-01T00:00:00Z", soakingSince: "2020-01-01T00:00:00Z", retry: again, total: 3, updated: 2, ready: 1, failed: 1,
    offline: 0, waiting: 0, failures: [{namespace: team-a, name: kyma, message: wrong}], message: wrong}
 - {channel: regular, version: 1.0.0, phase: Complete}
 `
@@ -107,7 +107,7 @@ func TestReleaseRules(t *testing.T) {
 		"channels[].rolloutPolicy": 253, "channels[].abortedVersion": 128, "channels[].retry": 128,
 	}))
 	maps.Copy(breaches, tooLongEach("status", map[string]int{
-		"channels[].channel": 32, "channels[].version": 128, "channels[].previous": 128, "channels[].waveName": 63, "channels[].retry": 128,
+		"channels[].channel": 32, "channels[].version": 128, "channels[].previous": 128, "channels[].waveName": 63, "channels[].wavesDigest": 32, "channels[].retry": 128,
 		"channels[].message": 1024, "channels[].failures[].namespace": 63, "channels[].failures[].name": 253, "channels[].failures[].message": 256,
 	}))
 	maps.Copy(breaches, conditionBreaches())
@@ -126,11 +126,11 @@ func TestPolicyRules(t *testing.T) {
 		waves + "[].name pattern " + dnsLabel:                      {set: fields{waves + "[0].name": "Canary"}, ok: fields{waves + "[0].name": "canary-1"}},
 		waves + "[].selector.matchExpressions[] required key":      missing(waves + "[0].selector.matchExpressions[0].key"),
 		waves + "[].selector.matchExpressions[] required operator": missing(waves + "[0].selector.matchExpressions[0].operator"),
-		waves + "[].batch cel batch must be a number of at least 1, or a percentage from 1% to 100%": {
+		waves + "[].batch cel batch must be a number from 1 to 1000000, or a percentage from 1% to 100%": {
 			set: fields{waves + "[0].batch": int64(0)}, ok: fields{waves + "[0].batch": int64(1)},
 		},
 		waves + "[].batch pattern ^([1-9][0-9]?|100)%$": {set: fields{waves + "[0].batch": "0%"}, ok: fields{waves + "[0].batch": "1%"}},
-		"spec.failureBudget cel failureBudget must be a number of at least 1, or a percentage from 0% to 100%": {
+		"spec.failureBudget cel failureBudget must be a number from 1 to 1000000, or a percentage from 0% to 100%": {
 			set: fields{"spec.failureBudget": int64(0)}, ok: fields{"spec.failureBudget": int64(1)},
 		},
 		"spec.failureBudget pattern ^([0-9][0-9]?|100)%$": {set: fields{"spec.failureBudget": "101%"}, ok: fields{"spec.failureBudget": "0%"}},
@@ -140,7 +140,11 @@ func TestPolicyRules(t *testing.T) {
 		"spec.progressDeadline pattern " + duration: {elsewhere: "TestTwoComplaints"},
 		"spec.maxDeferral pattern " + duration:      {set: fields{"spec.maxDeferral": "7d"}, ok: fields{"spec.maxDeferral": "1h30m"}},
 		waves + "[].soak pattern " + duration:       {set: fields{waves + "[0].soak": "1d"}, ok: fields{waves + "[0].soak": "0s"}},
-		"spec.onFailure enum Stop,Rollback":         unknown("spec.onFailure"),
+		"spec.maxDeferral cel maxDeferral must be a duration": {
+			set: fields{"spec.maxDeferral": "99999999999999h"}, ok: fields{"spec.maxDeferral": "9999h"},
+		},
+		waves + "[].soak cel soak must be a duration": {set: fields{waves + "[0].soak": "99999999999999h"}, ok: fields{waves + "[0].soak": "9999h"}},
+		"spec.onFailure enum Stop,Rollback":           unknown("spec.onFailure"),
 	}
 	for path, in := range map[string]string{"progressDeadline": "progressDeadline", "maxDeferral": "maxDeferral", "waves[].soak": "waves[0].soak"} {
 		breaches["spec."+path+" maxLength 32"] = breach{set: fields{"spec." + in: strings.Repeat("0", 31) + "9s"}, ok: fields{"spec." + in: strings.Repeat("0", 30) + "9s"}}

@@ -79,7 +79,12 @@ func patchOf(t *Target, change Change) ([]byte, error) {
 	for _, field := range slices.Sorted(maps.Keys(change.Fields)) {
 		out = append(out, operation{"add", t.path + "/" + field, change.Fields[field]})
 	}
-	if version, ok := change.Fields["version"].(string); ok && change.Downgrade {
+	version, ok := change.Fields["version"].(string)
+	if ok && version == t.Release.AbortedVersion {
+		// A rollout of a version that was aborted earlier would be aborted at once.
+		out = append(out, operation{"add", t.path + "/abortedVersion", ""})
+	}
+	if ok && change.Downgrade {
 		annotations := maps.Clone(t.Meta.Annotations)
 		if annotations == nil {
 			annotations = map[string]string{}

@@ -87,6 +87,8 @@ func TestRollout(t *testing.T) {
 func TestPatchOf(t *testing.T) {
 	annotated := released("fast", "regular")
 	annotated.Annotations = map[string]string{"other": "x", v1alpha1.AnnotationAllowDowngrade: "regular@2.0.0, fast@0.8.0"}
+	aborted := released("fast", "regular")
+	aborted.Spec.Channels[1].AbortedVersion = "0.9.0"
 	version := operation{"replace", "/metadata/resourceVersion", "7"}
 	cases := map[string]struct {
 		reason string
@@ -108,6 +110,12 @@ func TestPatchOf(t *testing.T) {
 				version, {"add", "/spec/channels/1/version", "0.9.0"},
 				{"add", "/metadata/annotations", map[string]any{v1alpha1.AnnotationAllowDowngrade: "regular@0.9.0"}},
 			},
+		},
+		"AbortedEarlier": {
+			reason: "A version that was aborted earlier is released again, and not aborted at once.",
+			meta:   aborted,
+			change: Change{Fields: map[string]any{"version": "0.9.0"}},
+			want:   []operation{version, {"add", "/spec/channels/1/version", "0.9.0"}, {"add", "/spec/channels/1/abortedVersion", ""}},
 		},
 		"OtherEntries": {
 			reason: "The entries of other channels and other annotations stay.",

@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/catalogue"
@@ -52,7 +51,7 @@ func (s *store) mandatory(ctx context.Context, k *v1alpha1.Kyma) ([]string, erro
 	}
 	var out []string
 	for i := range list.Items {
-		if r := &list.Items[i]; !meta.WasDeleted(r) && catalogue.Selects(r, k.Labels) {
+		if r := &list.Items[i]; catalogue.Requires(r, k) {
 			out = append(out, r.Spec.ModuleName)
 		}
 	}
@@ -83,11 +82,10 @@ func (p *planner) choose(m *v1alpha1.Module, live *v1alpha1.Manifest) catalogue.
 	return p.catalogues[m.Name].Select(r)
 }
 
-// warnAboutIgnored sets the state Warning if the Kyma requests of a mandatory module what only its ModuleReleaseMeta decides.
+// warnAboutIgnored sets the state Warning of a module that is Ready if the Kyma requests of a mandatory module what only its ModuleReleaseMeta decides.
 func (p *planner) warnAboutIgnored(s *step, m *v1alpha1.Module) {
 	ignored := m.Version != "" || m.Channel != "" || m.Managed != nil && !*m.Managed
-	if p.mandatory[m.Name] && ignored && isWorse(v1alpha1.StateWarning, s.status.State) {
-		setState(&s.status, v1alpha1.StateWarning, v1alpha1.ReasonBlocked,
-			"the module is mandatory, so its channel, version and managed are ignored; remove them from spec.forProvider.modules")
+	if p.mandatory[m.Name] && ignored && s.status.State == v1alpha1.StateReady {
+		setState(&s.status, v1alpha1.StateWarning, v1alpha1.ReasonBlocked, catalogue.IgnoredMessage)
 	}
 }

@@ -56,8 +56,8 @@ func (p *planner) isUpgrade(s *step, t *v1alpha1.ModuleTemplate) bool {
 	if s.live == nil || s.planned || s.choice.Channel == "" || s.live.Spec.ForProvider.Mode == v1alpha1.ModePlan {
 		return false
 	}
-	installed := s.live.Spec.ForProvider.Version
-	if installed == t.Status.Version || s.live.Labels[v1alpha1.LabelChannel] != s.choice.Channel || *s.live.Spec.ProviderConfigReference != *p.configOf(t) {
+	installed, from := s.live.Spec.ForProvider.Version, s.live.Labels[v1alpha1.LabelChannel]
+	if installed == t.Status.Version || !catalogue.SameChannel(from, s.choice.Channel) || *s.live.Spec.ProviderConfigReference != *p.configOf(t) {
 		return false
 	}
 	c, err := module.CompareVersions(t.Status.Version, installed)

@@ -181,6 +181,21 @@ func TestPostponeReleased(t *testing.T) {
 	}
 }
 
+// TestPostponeMandatory checks that an upgrade waits for a window if the platform team makes another version mandatory.
+func TestPostponeMandatory(t *testing.T) {
+	release := v1alpha1.ModuleReleaseMeta{}
+	release.Name, release.Spec.ModuleName, release.Spec.Mandatory = "a", "a", &v1alpha1.Release{Version: "1.1.0"}
+	release.Status.Channels = []v1alpha1.ChannelRollout{{Channel: v1alpha1.MandatoryChannel, Version: "1.1.0", Phase: v1alpha1.RolloutComplete}}
+	was := newTemplate("a", "", "1.0.0")
+	p := newPlanner(changed(v1alpha1.Module{}, nightly), []v1alpha1.ModuleTemplate{was, newTemplate("a", "", "1.1.0")},
+		installed(newKyma(), newTemplate("a", "regular", "1.0.0")))
+	p.now, p.mandatory = noon(), map[string]bool{"a": true}
+	p.catalogues["a"].Releases = []v1alpha1.ModuleReleaseMeta{release}
+	if s := p.plan()[0]; s.status.PendingVersion != "1.1.0" || s.action == actionRollOut && s.desired.Spec.ForProvider.Version != "1.0.0" {
+		t.Errorf("plan(): want the upgrade to wait, got %s: %+v", s.action, s.status)
+	}
+}
+
 // TestPostponePropagates checks that a Manifest whose upgrade waits still gets what its Kyma propagates.
 func TestPostponePropagates(t *testing.T) {
 	k := changed(v1alpha1.Module{}, nightly)

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -173,14 +174,47 @@ func (c *clusters) remove(ctx context.Context, s *situation, set *v1alpha1.KymaS
 	if meta.WasDeleted(o) || o.GetAnnotations()[v1alpha1.AnnotationReleasedBy] != "" {
 		return nil
 	}
+	// A cluster that exists may have moved to another KymaSet, which then takes over the Kyma without an uninstallation.
+	other := undecided(s, set)
+	if other != nil && s.config != nil && !meta.WasDeleted(s.config) {
+		return other
+	}
 	why, err := c.confirm(ctx, set, s.key)
 	switch {
 	case err != nil:
 		return err
 	case why == stays:
 		return errOutdated
+	case why == left && other != nil:
+		return other
+	}
+	if err := c.writer.confirmOwner(ctx, set, o); err != nil {
+		return err
 	}
 	return c.writer.remove(ctx, set, o, why == left && set.Spec.ClusterRemovalPolicy == v1alpha1.ClusterRemovalOrphan)
+}
+
+// undecided returns an *undecidedError if it is not known whether another KymaSet than a former one selects a cluster.
+func undecided(s *situation, former *v1alpha1.KymaSet) error {
+	for i := range s.candidates {
+		candidate := &s.candidates[i]
+		if !candidate.Unknown || candidate.Set.Name == former.Name {
+			continue
+		}
+		selection, err := kymaset.SelectionOf(candidate.Set)
+		if err == nil && !selection.ClusterAPI && (s.config == nil || !selection.Clusters.Matches(labels.Set(s.config.Labels))) {
+			continue
+		}
+		return &undecidedError{set: candidate.Set.Name}
+	}
+	return nil
+}
+
+// An undecidedError means that a Kyma stays until it is known whether another KymaSet selects its cluster.
+type undecidedError struct{ set string }
+
+func (e *undecidedError) Error() string {
+	return "the Kyma stays until it is known whether KymaSet " + e.set + " selects the cluster: see its condition Ready"
 }
 
 // errDeleting means that a Kyma is being deleted. It is created again when it is gone.

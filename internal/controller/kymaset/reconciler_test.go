@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -131,6 +132,11 @@ func TestLeaving(t *testing.T) {
 		"StaleCache":   {reason: "The cache misses a ProviderConfig that the API server has.", do: func(w *world) { w.hidden[key] = true }, want: map[string]int{}},
 		"Proxy":        {reason: "Another server than an API server answers 404.", do: func(w *world) { w.hidden[key] = true; w.page = page }, want: map[string]int{}},
 		"Restored":     {reason: "An earlier KymaSet of this name applied the Kyma.", do: func(w *world) { leaves(w); w.kymas[key].Annotations[v1alpha1.AnnotationKymaSetUID] = "earlier" }, want: map[string]int{}},
+		"Kept": {reason: "A user removed the label to keep the Kyma, which the cache does not know yet.", do: func(w *world) {
+			leaves(w)
+			w.outdated = map[types.NamespacedName]*v1alpha1.Kyma{key: w.kymas[key].DeepCopy()}
+			delete(w.kymas[key].Labels, v1alpha1.LabelKymaSet)
+		}, want: map[string]int{}},
 		"TakenOver": {reason: "Another KymaSet selects the cluster.", do: func(w *world) {
 			w.configs[key].Labels = map[string]string{"ring": "b"}
 			s := newSet("other", selecting("b"))
@@ -152,6 +158,45 @@ func TestLeaving(t *testing.T) {
 			if k := w.kymas[key]; tc.want["orphan"] > 0 && (k.Labels[v1alpha1.LabelKymaSet] != "" || k.Annotations[v1alpha1.AnnotationKymaSetUID] != "" || k.Annotations[v1alpha1.AnnotationKymaSetDigest] != "") {
 				t.Errorf("%s\nwant no marks, got %v, %v", tc.reason, k.Labels, k.Annotations)
 			}
+		})
+	}
+}
+
+// TestUndecided checks that a Kyma stays while it is not known whether another KymaSet selects its cluster.
+func TestUndecided(t *testing.T) {
+	key := clusterKey(0)
+	begun := func(s *v1alpha1.KymaSet) { s.Finalizers = []string{finalizer} }
+	cases := map[string]struct {
+		reason string
+		other  *v1alpha1.KymaSet
+		gone   bool
+		want   map[string]int
+	}{
+		"New": {reason: "A new KymaSet selects the cluster, and has not begun.", other: newSet("other", selecting("b")), want: map[string]int{}},
+		"Syncing": {reason: "After a restart, the labels of namespaces are not known yet.", other: newSet("other", selecting("b"), begun, func(s *v1alpha1.KymaSet) {
+			s.Spec.ProviderConfigs.NamespaceSelector = &metav1.LabelSelector{}
+		}), want: map[string]int{}},
+		"ClusterAPI": {reason: "Clusters of Cluster API are not known yet.", other: newSet("other", begun, func(s *v1alpha1.KymaSet) {
+			s.Spec.ProviderConfigs, s.Spec.ClusterAPI = nil, &v1alpha1.ClusterAPISelection{}
+		}), want: map[string]int{}},
+		"Gone":  {reason: "The cluster does not exist any more.", other: newSet("other", selecting("b")), gone: true, want: map[string]int{"delete": 1}},
+		"Other": {reason: "The other KymaSet selects clusters with another label.", other: newSet("other", selecting("c")), want: map[string]int{"delete": 1}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, newSet("fleet", selecting("a")))
+			w.addCluster(key, map[string]string{"ring": "a"})
+			w.run()
+			w.reset()
+			w.sets["other"], w.configs[key].Labels = tc.other, map[string]string{"ring": "b"}
+			if tc.gone {
+				delete(w.configs, key)
+			}
+			res, err := w.reconciler.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
+			if err != nil || (res.RequeueAfter > 0) != (len(tc.want) == 0) {
+				t.Errorf("%s\nReconcile(...): got %v, %v", tc.reason, res, err)
+			}
+			w.expect(tc.reason, tc.want)
 		})
 	}
 }

@@ -91,5 +91,8 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if errors.Is(err, errOutdated) {
 		return reconcile.Result{RequeueAfter: spacing}, nil
 	}
+	if u := (*undecidedError)(nil); errors.As(err, &u) {
+		return reconcile.Result{RequeueAfter: again}, nil
+	}
 	return reconcile.Result{}, timeout.Explain(ctx, err)
 }

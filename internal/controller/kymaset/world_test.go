@@ -43,6 +43,8 @@ type world struct {
 	configs map[types.NamespacedName]*v1alpha1.ProviderConfig
 	// hidden contains the ProviderConfigs that the cache misses.
 	hidden map[types.NamespacedName]bool
+	// outdated contains the Kymas of which the cache has an older version.
+	outdated map[types.NamespacedName]*v1alpha1.Kyma
 	// refuses contains the errors of writes to clusters.
 	refuses map[types.NamespacedName]error
 	// page replaces the response of the API server to reads of ProviderConfigs.
@@ -189,6 +191,10 @@ func (w *world) get(isCache bool, key client.ObjectKey, o client.Object) error {
 		}
 		return missing("kymasets")
 	case *v1alpha1.Kyma:
+		if k := w.outdated[key]; k != nil && isCache {
+			k.DeepCopyInto(o)
+			return nil
+		}
 		if k, ok := w.kymas[key]; ok {
 			k.DeepCopyInto(o)
 			return nil

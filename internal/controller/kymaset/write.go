@@ -92,6 +92,25 @@ func (w *writer) isOutdated(ctx context.Context, desired, live client.Object) (b
 	return false, nil
 }
 
+// confirmOwner returns errOutdated unless the API server says that an object still belongs to a KymaSet. A user may have removed the
+// label to keep it.
+func (w *writer) confirmOwner(ctx context.Context, set *v1alpha1.KymaSet, cached client.Object) error {
+	o, ok := reflect.New(reflect.TypeOf(cached).Elem()).Interface().(client.Object)
+	if !ok {
+		return errors.Errorf("cannot read %T", cached)
+	}
+	err := w.server.Get(ctx, client.ObjectKeyFromObject(cached), o)
+	switch {
+	case notfound.Is(err):
+		return errOutdated
+	case err != nil:
+		return errors.Wrapf(notfound.Explain(err), "cannot get %s", cached.GetName())
+	case o.GetUID() != cached.GetUID() || !kymaset.IsOf(o, set):
+		return errOutdated
+	}
+	return nil
+}
+
 // remove deletes an object, or removes the marks of the KymaSet from it.
 func (w *writer) remove(ctx context.Context, set *v1alpha1.KymaSet, o client.Object, orphan bool) error {
 	if orphan {

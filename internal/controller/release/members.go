@@ -13,6 +13,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -46,7 +47,7 @@ func (r *reconciler) members(ctx context.Context, m *v1alpha1.ModuleReleaseMeta,
 			continue
 		}
 		member := memberOf(k, m.Spec.ModuleName, t)
-		member.Waiting = !member.Updated && (meta.IsPaused(k) || waits(k, t, status, now))
+		member.Waiting = !member.Updated && (isHeld(k, m.Spec.ModuleName) || waits(k, t, status, now))
 		var err error
 		if member.Offline, err = r.isOffline(ctx, k); err != nil {
 			return nil, err
@@ -66,6 +67,21 @@ func follows(k *v1alpha1.Kyma, module, channel string) bool {
 	})
 }
 
+// isHeld reports whether the owner of a Kyma does not let the provider change a module: the Kyma is paused, or its policies forbid updates,
+// or one of both is only planned.
+func isHeld(k *v1alpha1.Kyma, module string) bool {
+	policies := k.Spec.ManagementPolicies
+	forbidden := policies != nil && !managed.NewManagementPoliciesResolver(true, policies).ShouldUpdate()
+	return meta.IsPaused(k) || isPlanned(k, module) || forbidden
+}
+
+func isPlanned(k *v1alpha1.Kyma, module string) bool {
+	p := &k.Spec.ForProvider
+	return p.Mode == v1alpha1.ModePlan || slices.ContainsFunc(p.Modules, func(m v1alpha1.Module) bool {
+		return m.Name == module && m.Mode == v1alpha1.ModePlan
+	})
+}
+
 // memberOf returns the state of a Kyma in the rollout of a version, from its status.
 func memberOf(k *v1alpha1.Kyma, module string, t target) rollout.Member {
 	out := rollout.Member{
@@ -74,16 +90,22 @@ func memberOf(k *v1alpha1.Kyma, module string, t target) rollout.Member {
 	}
 	for i := range k.Status.AtProvider.Modules {
 		s := &k.Status.AtProvider.Modules[i]
-		if s.Name != module || s.Channel != t.channel {
+		if s.Name != module || !catalogue.SameChannel(s.Channel, t.channel) {
 			continue
 		}
 		out.Installed, out.Message = s.Version != "", truncate(s.Message)
 		// A Manifest that rolled back an upgrade has the version of the release, and reports the one that runs.
 		out.RolledBack = s.Reason == string(v1alpha1.ReasonRolledBack) && s.PendingVersion == ""
-		out.Updated = s.Version == t.release.Version || out.RolledBack
-		out.Ready, out.Error = s.State == v1alpha1.StateReady, s.State == v1alpha1.StateError
+		// A plan reports the version that it would install.
+		out.Updated = (s.Version == t.release.Version || out.RolledBack) && !isPlanned(k, module)
+		out.Ready, out.Error = s.State == v1alpha1.StateReady || isIgnored(s), s.State == v1alpha1.StateError
 	}
 	return out
+}
+
+// isIgnored reports whether a mandatory module is Ready, and in state Warning only because the owner of the Kyma requests what has no effect.
+func isIgnored(s *v1alpha1.ModuleStatus) bool {
+	return s.Origin == v1alpha1.ModuleOriginMandatory && s.State == v1alpha1.StateWarning && s.Message == catalogue.IgnoredMessage
 }
 
 // waits reports whether a Kyma waits for a maintenance window, or defers upgrades.

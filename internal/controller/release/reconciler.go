@@ -39,12 +39,15 @@ type reconciler struct {
 	now    func() time.Time
 	record event.Recorder
 	log    logging.Logger
+
+	patience patience
 }
 
 // Reconcile moves the rollouts of a ModuleReleaseMeta on. It writes the status only if it differs.
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	m := &v1alpha1.ModuleReleaseMeta{}
 	if err := r.client.Get(ctx, req.NamespacedName, m); err != nil {
+		r.patience.forget(req.Name)
 		return reconcile.Result{}, errors.Wrap(notfound.Ignore(err), "cannot get ModuleReleaseMeta")
 	}
 	if meta.WasDeleted(m) {
@@ -144,6 +147,7 @@ func (r *reconciler) next(ctx context.Context, m *v1alpha1.ModuleReleaseMeta, t 
 	if err != nil {
 		return v1alpha1.ChannelRollout{}, 0, err
 	}
+	r.patience.watch(m.Name, status, t, members, now)
 	next, again := rollout.Next(rollout.Input{
 		Channel: t.channel, Release: t.release, Status: status, Policy: t.policy, Spread: r.spread, Members: members, Now: now,
 	})

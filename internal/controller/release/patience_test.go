@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"testing"
+	"time"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/catalogue"
+	"github.com/crossplane-contrib/provider-kyma/internal/rollout"
+)
+
+// TestPatience checks that the time in which a Kyma is not Ready begins again only when it was Ready, or did not count.
+func TestPatience(t *testing.T) {
+	start := time.Unix(1000, 0)
+	status := &v1alpha1.ChannelRollout{Version: "2.0.0", Phase: v1alpha1.RolloutProgressing, Threshold: rollout.All}
+	in := target{channel: "regular", release: v1alpha1.Release{Version: "2.0.0"}}
+	p := &patience{}
+	for i, tc := range []struct {
+		reason string
+		member rollout.Member
+		want   time.Duration
+	}{
+		{reason: "It is seen for the first time.", member: rollout.Member{Updated: true}, want: 0},
+		{reason: "Another message changes nothing.", member: rollout.Member{Updated: true, Error: true, Since: start.Add(time.Minute)}, want: 0},
+		{reason: "It is Ready.", member: rollout.Member{Updated: true, Ready: true}, want: -1},
+		{reason: "It is not Ready again.", member: rollout.Member{Updated: true}, want: 3 * time.Minute},
+		{reason: "Its cluster cannot be reached.", member: rollout.Member{Updated: true, Offline: true}, want: -1},
+		{reason: "It can be reached again.", member: rollout.Member{Updated: true}, want: 5 * time.Minute},
+	} {
+		members := []rollout.Member{tc.member}
+		p.watch("istio", status, in, members, start.Add(time.Duration(i)*time.Minute))
+		if got := members[0].Unready; tc.want < 0 && !got.IsZero() || tc.want >= 0 && !got.Equal(start.Add(tc.want)) {
+			t.Errorf("%s want %s after the start, got %s", tc.reason, tc.want, got)
+		}
+	}
+	if p.forget("istio"); len(p.since) != 0 {
+		t.Errorf("want nothing about a ModuleReleaseMeta that is gone, got %v", p.since)
+	}
+}
+
+// TestOwnersCannotStop checks that what the owner of a Kyma requests for a module neither blocks nor fails the rollout for all others.
+func TestOwnersCannotStop(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		change func(k *v1alpha1.Kyma)
+		want   rollout.Member
+		held   bool
+	}{
+		"Plan": {
+			reason: "A plan reports the version that it would install.",
+			change: func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Mode = v1alpha1.ModePlan },
+			want:   rollout.Member{Installed: true}, held: true,
+		},
+		"PlanOfModule": {
+			reason: "A single module can be planned.",
+			change: func(k *v1alpha1.Kyma) {
+				k.Spec.ForProvider.Modules = []v1alpha1.Module{{Name: "istio", Mode: v1alpha1.ModePlan}}
+			},
+			want: rollout.Member{Installed: true}, held: true,
+		},
+		"Observed": {
+			reason: "Without the policy Update, the module stays as it is.",
+			change: func(k *v1alpha1.Kyma) {
+				k.Spec.ManagementPolicies = xpv2.ManagementPolicies{xpv2.ManagementActionObserve}
+			},
+			want: rollout.Member{Installed: true, Updated: true}, held: true,
+		},
+		"Ignored": {
+			reason: "A mandatory module is in state Warning because the Kyma requests what has no effect.",
+			change: func(k *v1alpha1.Kyma) {
+				s := &k.Status.AtProvider.Modules[0]
+				s.State, s.Message = v1alpha1.StateWarning, catalogue.IgnoredMessage
+			},
+			want: rollout.Member{Installed: true, Updated: true, Ready: true},
+		},
+		"Warning": {
+			reason: "A warning of the module itself counts.",
+			change: func(k *v1alpha1.Kyma) { k.Status.AtProvider.Modules[0].State = v1alpha1.StateWarning },
+			want:   rollout.Member{Installed: true, Updated: true},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			k := &v1alpha1.Kyma{}
+			k.Status.AtProvider.Modules = []v1alpha1.ModuleStatus{{
+				Name: "istio", Channel: v1alpha1.MandatoryChannel, Version: "2.0.0", State: v1alpha1.StateProcessing, Origin: v1alpha1.ModuleOriginMandatory,
+			}}
+			tc.change(k)
+			got := memberOf(k, "istio", target{channel: v1alpha1.MandatoryChannel, release: v1alpha1.Release{Version: "2.0.0"}})
+			if got.Installed != tc.want.Installed || got.Updated != tc.want.Updated || got.Ready != tc.want.Ready || isHeld(k, "istio") != tc.held {
+				t.Errorf("%s want %+v, held %t, got %+v", tc.reason, tc.want, tc.held, got)
+			}
+		})
+	}
+}
