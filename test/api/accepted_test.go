@@ -185,6 +185,8 @@ func TestTwoComplaints(t *testing.T) {
 		"spec.component.repository":                       {object: template, want: least},
 		"spec.forProvider.maintenanceWindows[0].duration": {object: kyma, value: "2d", want: "should match"},
 		"spec.progressDeadline":                           {object: policy, value: "1d", want: "should match"},
+		"spec.maxDeferral":                                {object: policy, value: "7d", want: "should match"},
+		"spec.waves[0].soak":                              {object: policy, value: "1d", want: "should match"},
 		"spec.waves[0].name":                              {object: policy, want: least},
 		"spec.moduleName":                                 {object: release, want: least},
 		"status.resources[0].source.ref":                  {object: status, value: digest + "0", want: most},
