@@ -11,6 +11,8 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
@@ -46,6 +48,17 @@ var _ = Describe("A module that is not managed", func() {
 		Expect(l.Items).To(HaveLen(1))
 		return l.Items[0]
 	}
+	// pods returns the UIDs of the pods of the module.
+	pods := func(ctx context.Context, d appsv1.Deployment) []types.UID {
+		GinkgoHelper()
+		l := &corev1.PodList{}
+		Expect(Env.TargetClient.List(ctx, l, client.InNamespace(d.Namespace), client.MatchingLabels(d.Spec.Selector.MatchLabels))).To(Succeed())
+		var out []types.UID
+		for i := range l.Items {
+			out = append(out, l.Items[i].UID)
+		}
+		return out
+	}
 	setManaged := func(managed bool) func(*v1alpha1.Kyma) {
 		return func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Modules[0].Managed = &managed }
 	}
@@ -60,6 +73,8 @@ var _ = Describe("A module that is not managed", func() {
 	It("stays in the cluster as it is, and can be managed again", func(ctx SpecContext) {
 		before := only(ctx)
 		Expect(before.Labels).To(HaveKey(LabelManagedBy))
+		running := pods(ctx, before)
+		Expect(running).NotTo(BeEmpty())
 
 		s.UpdateKyma(ctx, "kyma", setManaged(false))
 		Eventually(Gone(s.Get)).WithContext(ctx).WithArguments(m.Manifest("kyma")).Should(BeTrue())
@@ -99,6 +114,7 @@ var _ = Describe("A module that is not managed", func() {
 		Expect(again.UID).To(Equal(before.UID))
 		Expect(again.Generation).To(Equal(before.Generation))
 		Expect(again.Spec.Template).To(Equal(before.Spec.Template))
+		Expect(pods(ctx, again)).To(ConsistOf(running), "no pod was restarted")
 		s.RemoveKyma(ctx, "kyma")
 	})
 

@@ -192,6 +192,34 @@ var _ = Describe("A version that a ModuleReleaseMeta releases", func() {
 		f.await(ctx, "1.2.0", v1alpha1.RolloutComplete)
 	})
 
+	It("is replaced by a newer one in mid-rollout, and goes back when it is aborted", func(ctx SpecContext) {
+		f := newFleet(ctx, func(p *v1alpha1.RolloutPolicySpec) {
+			p.Waves[0].Soak, p.OnFailure = &metav1.Duration{Duration: time.Hour}, v1alpha1.FailurePolicyRollback
+		})
+		f.add(ctx, "1.1.0", true)
+		f.promote(ctx, "1.1.0")
+		f.awaitKyma(ctx, "canary", "1.1.0")
+		f.await(ctx, "1.1.0", v1alpha1.RolloutProgressing)
+
+		By("releasing a newer version")
+		f.add(ctx, "1.2.0", true)
+		f.promote(ctx, "1.2.0")
+		f.awaitKyma(ctx, "canary", "1.2.0")
+		Expect(f.await(ctx, "1.2.0", v1alpha1.RolloutProgressing).Status.Channels[0].Previous).To(Equal("1.0.0"), "version 1.1.0 was never complete")
+
+		By("aborting the rollout")
+		f.edit(ctx, func(r *v1alpha1.Release) { r.AbortedVersion = "1.2.0" })
+		f.await(ctx, "1.2.0", v1alpha1.RolloutRolledBack)
+		f.awaitKyma(ctx, "canary", "1.0.0")
+		f.awaitKyma(ctx, "rest", "1.0.0")
+		Eventually(f.events).WithContext(ctx).Should(SatisfyAll(
+			ContainElement(BeEvent("Warning RolloutFailed", "the rollout was aborted")), ContainElement(BeEvent("Normal RolloutRolledBack", "1.0.0"))))
+
+		By("retrying it")
+		f.edit(ctx, func(r *v1alpha1.Release) { r.AbortedVersion, r.Retry = "", "again" })
+		f.awaitKyma(ctx, "canary", "1.2.0")
+	})
+
 	It("must be in the catalogue, and a Kyma that pins another version does not follow it", func(ctx SpecContext) {
 		f := newFleet(ctx, none)
 		f.UpdateKyma(ctx, "rest", func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Modules[0].Version = "1.0.0" })
