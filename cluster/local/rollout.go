@@ -91,7 +91,7 @@ func (r rollout) report(ctx context.Context, e *environment) error {
 	}
 	printCommand("kubectl", args, out)
 	_, _ = fmt.Fprintln(os.Stdout)
-	sayf("version %s reached only cluster %q, failed there, and was rolled back to %s; nothing was written to the other %d clusters",
+	sayf("version %s reached only cluster %q, failed there, and was rolled back to %s; the module in the other %d clusters was not changed",
 		bannerBroken, fleet.Canary, bannerFirst, len(e.fleet.Clusters)-1)
 	return nil
 }
