@@ -69,11 +69,11 @@ help: ## Print this list.
 	@echo "$${XDG_CACHE_HOME:-$$HOME/.cache}/provider-kyma."
 
 demo: ## Start clusters, Crossplane and a registry, claim modules, show a rollout, and run until Ctrl-C.
-	@echo "==> demo: usually takes 8 to 16 minutes the first time, then 1 minute until it is ready"
+	@echo "==> demo: usually takes 8 to 16 minutes the first time, then 1 to 2 minutes until it is ready"
 	@$(DEMO)
 
 demo-check: ## Run the demo, verify repair, rollouts and removal, and exit with 0 or 1.
-	@echo "==> demo-check: usually takes 8 to 16 minutes the first time, then 1 to 2 minutes"
+	@echo "==> demo-check: usually takes 8 to 16 minutes the first time, then 2 to 4 minutes"
 	@$(DEMO) -check
 
 ifdef KUBECONFIG
