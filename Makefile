@@ -68,12 +68,12 @@ help: ## Print this list.
 	@echo "The first run builds the Kubernetes servers and, except for make run, Crossplane. They are cached in"
 	@echo "$${XDG_CACHE_HOME:-$$HOME/.cache}/provider-kyma."
 
-demo: ## Start two clusters, Crossplane and a registry, claim two modules, and run until Ctrl-C.
-	@echo "==> demo: usually takes 8 to 16 minutes the first time, then 1 minute until it is ready"
+demo: ## Start clusters, Crossplane and a registry, claim modules, show a rollout, and run until Ctrl-C.
+	@echo "==> demo: usually takes 8 to 16 minutes the first time, then 1 to 2 minutes until it is ready"
 	@$(DEMO)
 
-demo-check: ## Run the demo, verify repair and removal, and exit with 0 or 1.
-	@echo "==> demo-check: usually takes 8 to 16 minutes the first time, then 1 to 2 minutes"
+demo-check: ## Run the demo, verify repair, rollouts and removal, and exit with 0 or 1.
+	@echo "==> demo-check: usually takes 8 to 16 minutes the first time, then 2 to 4 minutes"
 	@$(DEMO) -check
 
 ifdef KUBECONFIG

@@ -36,6 +36,9 @@ func check(ctx context.Context, e *environment) error {
 		{"a downgrade is applied after it is allowed", checkDowngrade},
 		{"disabling a module removes only this module", checkDisable},
 		{"deleting the claim and the Manifest leaves nothing in the target cluster", checkRemoval},
+		{"the rollout of a version that never becomes Ready has failed", checkFailedRollout},
+		{"a newer version that works reaches all clusters of the fleet", checkRollout},
+		{"deleting the KymaSet leaves nothing in the clusters of the fleet", checkFleetRemoval},
 		{"the permissions that Crossplane granted are sufficient", checkRights},
 	}
 	for _, s := range steps {

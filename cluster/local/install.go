@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/cluster/local/fleet"
 	"github.com/crossplane-contrib/provider-kyma/cluster/local/operator"
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
@@ -42,6 +43,8 @@ type environment struct {
 	control client.Client
 	target  target
 	claim   claim
+	fleet   *fleet.Fleet
+	rollout rollout
 	// references are the modules in the registry, by <module>-<version>.
 	references map[string]string
 }
@@ -56,6 +59,7 @@ func install(ctx context.Context, s *servers) (*environment, error) {
 	if e.target, err = newTarget(s.target); err != nil {
 		return nil, err
 	}
+	e.fleet = &fleet.Fleet{Control: e.control, Clusters: s.fleet}
 	if err := installPackages(ctx, s.crossplane, s.workshop.packages(), s.registry.Host()); err != nil {
 		return nil, err
 	}
@@ -124,13 +128,21 @@ func push(ctx context.Context, w workshop, registry *controlplane.Registry) (*of
 
 // create creates the ModuleTemplates and the Manifest in the control plane.
 func (o *offer) create(ctx context.Context, w workshop, control client.Client) error {
-	for _, path := range o.templates {
+	if err := applyAll(ctx, w, o.templates); err != nil {
+		return err
+	}
+	return errors.Wrapf(control.Create(ctx, o.manifest), "cannot create Manifest %q", hello)
+}
+
+// applyAll applies files in their order.
+func applyAll(ctx context.Context, w workshop, paths []string) error {
+	for _, path := range paths {
 		sayf("  kubectl apply -f %s", filepath.Base(path))
 		if _, err := w.kubectl(ctx, "apply", "-f", path); err != nil {
 			return err
 		}
 	}
-	return errors.Wrapf(control.Create(ctx, o.manifest), "cannot create Manifest %q", hello)
+	return nil
 }
 
 // startOperator starts an operator that replaces those of the modules. It runs until ctx is done.

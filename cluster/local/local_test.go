@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/cluster/local/fleet"
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
@@ -59,6 +61,9 @@ func TestDemoIsAccepted(t *testing.T) {
 	if want := 2 * len(modules()); len(templates.Items) != want {
 		t.Errorf("want %d ModuleTemplates, got %d", want, len(templates.Items))
 	}
+	if err := offerFleet(ctx, w, &fleet.Fleet{Control: control, Clusters: []*controlplane.Cluster{cluster}}, registry); err != nil {
+		t.Fatal(err)
+	}
 	m := &v1alpha1.Manifest{}
 	if err := control.Get(ctx, client.ObjectKey{Namespace: team, Name: hello}, m); err != nil {
 		t.Fatal(err)
@@ -74,6 +79,45 @@ func TestDemoIsAccepted(t *testing.T) {
 	}
 	if err := target.checkNothingLeft(ctx); err == nil || err.Error() != "objects left in the target cluster: Manifest team-a/hello" {
 		t.Errorf("want the labelled object left, got %v", err)
+	}
+}
+
+// offerFleet creates the objects of a fleet.
+func offerFleet(ctx context.Context, w workshop, f *fleet.Fleet, registry *controlplane.Registry) error {
+	if err := f.Connect(ctx, registry); err != nil {
+		return err
+	}
+	files, err := pushFleet(ctx, w, registry.Host())
+	if err != nil {
+		return err
+	}
+	return applyAll(ctx, w, files)
+}
+
+// TestBroken checks that only the broken version of the module of the fleet contains something that never becomes Ready, and that each
+// version contains its own number.
+func TestBroken(t *testing.T) {
+	root, err := tools.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range []string{bannerFirst, bannerBroken, bannerFixed} {
+		t.Run(version, func(t *testing.T) {
+			files, err := bannerFiles(filepath.Join(root, "cluster", "local", "modules"), version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var text strings.Builder
+			for _, data := range files {
+				text.Write(data)
+			}
+			if got := strings.Contains(text.String(), "kind: Deployment"); got != (version == bannerBroken) {
+				t.Errorf("the module contains a Deployment: %t", got)
+			}
+			if !strings.Contains(text.String(), "banner "+version+"\n") {
+				t.Errorf("no text ends with the version:\n%s", text.String())
+			}
+		})
 	}
 }
 

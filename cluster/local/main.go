@@ -17,7 +17,7 @@ import (
 )
 
 func main() {
-	checked := flag.Bool("check", false, "verify the installation, repair, changes and removal of modules, and exit")
+	checked := flag.Bool("check", false, "verify the installation, repair, changes, rollouts and removal of modules, and exit")
 	bare := flag.Bool("bare", false, "start the provider without Crossplane and without modules")
 	flag.Parse()
 	// The demo prints its own messages.
@@ -101,6 +101,9 @@ func play(ctx context.Context, s *servers, checked, bare bool) error {
 		return err
 	}
 	if err := printTree(ctx, e); err != nil {
+		return err
+	}
+	if err := playRollout(ctx, e); err != nil {
 		return err
 	}
 	if checked {

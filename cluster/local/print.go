@@ -20,6 +20,7 @@ Everything is Ready. In another terminal:
   alias control='KUBECTL --kubeconfig CONTROL'
   alias target='KUBECTL --kubeconfig TARGET'
   alias kymactl='KUBECONFIG=CONTROL KYMACTL'
+  alias canary='KUBECTL --kubeconfig CANARY'
   alias crossplane='KUBECONFIG=CONTROL CRANK'
   MODULES=REGISTRY
 
@@ -78,7 +79,26 @@ Things to try:
      kymactl wait --module greeter --for deleted
      target get deployments -A
 
-7. Delete the claim. Its modules are removed from the target cluster before the Kyma is deleted:
+7. Promote a version that works in the fleet, and follow the rollout. It changes the canary first, and then the other clusters:
+
+     kymactl module promote banner --version 1.2.0 --to regular
+     kymactl rollout status banner --watch
+     control get kymas -n fleet -L ring -w
+     canary get configmap banner -o yaml
+
+   Promote a version that fails, by changing back to 1.1.0. Other clusters keep the version that they have:
+
+     kymactl module promote banner --version 1.1.0 --to regular --allow-downgrade
+     kymactl rollout status banner --watch
+     control describe modulereleasemeta banner
+
+   Take a cluster out of the fleet, and add it again. The KymaSet removes its Kyma, and then creates one:
+
+     control label kkpc stable-4 -n fleet ring-
+     control get kymasets,kymas -n fleet
+     control label kkpc stable-4 -n fleet ring=stable
+
+8. Delete the claim. Its modules are removed from the target cluster before the Kyma is deleted:
 
      control delete kymaenvironmentclaim cluster-a
      kymactl wait COMPOSITE --for deleted
@@ -125,7 +145,8 @@ func printThingsToTry(ctx context.Context, e *environment) error {
 	}
 	log, _ := e.servers.providerLog()
 	text := strings.NewReplacer(
-		"CONTROL", e.workshop.kubeconfig(), "TARGET", e.servers.target.KubeconfigFile(), "COMPOSITE", e.claim.composite,
+		"CONTROL", e.workshop.kubeconfig(), "TARGET", e.servers.target.KubeconfigFile(),
+		"CANARY", e.fleet.Clusters[0].KubeconfigFile(), "COMPOSITE", e.claim.composite,
 		"KUBECTL", paths[tools.Kubectl], "CRANK", paths[tools.Crank], "LOG", log,
 		"KYMACTL", filepath.Join(e.workshop.binaries(), "kymactl"), "REGISTRY", e.servers.registry.Host()+"/"+repository,
 		"KEY", filepath.Join(e.workshop.modules(), signer+".pub"),

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"golang.org/x/sync/errgroup"
 
+	"github.com/crossplane-contrib/provider-kyma/cluster/local/fleet"
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/crossplane"
@@ -26,10 +28,17 @@ type servers struct {
 	keep bool
 
 	control, target *controlplane.Cluster
-	registry        *controlplane.Registry
+	// fleet are the clusters of the fleet. A demo without Crossplane has none.
+	fleet    []*controlplane.Cluster
+	registry *controlplane.Registry
 	// provider is the process of the provider in a demo without Crossplane, and nil otherwise.
 	provider   *process.Process
 	crossplane *crossplane.Crossplane
+}
+
+// clusters returns all clusters. Those that were not started are nil.
+func (s *servers) clusters() []*controlplane.Cluster {
+	return append([]*controlplane.Cluster{s.control, s.target}, s.fleet...)
 }
 
 func (s *servers) dir(name string) string { return filepath.Join(string(s.workshop), name) }
@@ -37,7 +46,7 @@ func (s *servers) dir(name string) string { return filepath.Join(string(s.worksh
 // start starts all servers, which must have been built. coreArgs are flags of Crossplane. After an error, the caller must
 // stop the servers that were started.
 func (s *servers) start(ctx context.Context, coreArgs ...string) error {
-	sayf("starting a control plane with Crossplane and a second cluster; this takes up to a minute")
+	sayf("starting a control plane with Crossplane, a second cluster, and a fleet of five small clusters; this takes up to a minute")
 	options, err := crossplane.ClusterOptions(s.dir("control-plane"))
 	if err != nil {
 		return err
@@ -45,10 +54,18 @@ func (s *servers) start(ctx context.Context, coreArgs ...string) error {
 	if err := s.startClusters(ctx, options); err != nil {
 		return err
 	}
-	s.crossplane, err = crossplane.Start(ctx, crossplane.Options{
-		Cluster: s.control, Registry: s.registry, Dir: s.dir("crossplane"), CoreArgs: coreArgs,
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		s.fleet, err = controlplane.StartAll(ctx, fleet.Options(s.dir("fleet"))...)
+		return err
 	})
-	return err
+	g.Go(func() (err error) {
+		s.crossplane, err = crossplane.Start(ctx, crossplane.Options{
+			Cluster: s.control, Registry: s.registry, Dir: s.dir("crossplane"), CoreArgs: coreArgs,
+		})
+		return err
+	})
+	return g.Wait() //nolint:wrapcheck // It names the server.
 }
 
 // startBare starts the servers without Crossplane: a control plane with the provider's kinds, and the provider as a
@@ -100,12 +117,13 @@ func (s *servers) watched(ctx context.Context, part func(context.Context) error)
 
 // watch returns the error of the first server that ends unexpectedly, or nil when ctx is done.
 func (s *servers) watch(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	crashed := crashes(ctx, s.clusters())
 	if s.crossplane == nil {
 		select {
-		case <-s.control.Crashed():
-			return s.control.Err()
-		case <-s.target.Crashed():
-			return s.target.Err()
+		case err := <-crashed:
+			return err
 		case <-s.provider.Done():
 			return s.provider.Err()
 		case <-ctx.Done():
@@ -113,15 +131,29 @@ func (s *servers) watch(ctx context.Context) error {
 		}
 	}
 	select {
-	case <-s.control.Crashed():
-		return s.control.Err()
-	case <-s.target.Crashed():
-		return s.target.Err()
+	case err := <-crashed:
+		return err
 	case err := <-fails(ctx, s.crossplane):
 		return err
 	case <-ctx.Done():
 		return nil
 	}
+}
+
+// crashes returns a channel that receives the error of each cluster of which a server ends unexpectedly. It watches the clusters until
+// ctx is done.
+func crashes(ctx context.Context, clusters []*controlplane.Cluster) <-chan error {
+	crashed := make(chan error, len(clusters))
+	for _, c := range clusters {
+		go func() {
+			select {
+			case <-c.Crashed():
+				crashed <- c.Err()
+			case <-ctx.Done():
+			}
+		}()
+	}
+	return crashed
 }
 
 // keepLogs keeps the logs of a failed demo, unless it was interrupted or no server was started.
@@ -143,8 +175,9 @@ func (s *servers) stop() {
 	if s.registry != nil {
 		s.registry.Stop()
 	}
-	s.target.Stop()
-	s.control.Stop()
+	for _, c := range s.clusters() {
+		c.Stop()
+	}
 	if !s.keep {
 		_ = os.RemoveAll(string(s.workshop))
 	}
