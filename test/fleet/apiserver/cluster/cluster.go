@@ -41,6 +41,8 @@ type Cluster struct {
 	changed []changed
 	// waiting is true while a timer runs that starts the controllers.
 	waiting bool
+	// observe is called with each object that is stored, unless it is nil.
+	observe func(record.Key, map[string]any)
 }
 
 // A changed is an object that changed. UID is set if it was deleted.
@@ -76,6 +78,22 @@ func (c *Cluster) Kinds() *kinds.Set { return c.kinds.Load() }
 
 // Store returns the objects of the cluster. Only read it.
 func (c *Cluster) Store() *record.Store { return c.store }
+
+// Observe calls a function with all objects, and from now on with each object that is stored, so that it misses no state of an object.
+// The function must not change the object, or call the cluster. It replaces the previous one, and can be nil.
+func (c *Cluster) Observe(f func(record.Key, map[string]any)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.observe = f
+	if f == nil {
+		return
+	}
+	for _, k := range c.store.All() {
+		if r := c.store.Get(k); r != nil {
+			f(k, r.Object())
+		}
+	}
+}
 
 // kindOf returns a kind that the cluster serves, or nil.
 func (c *Cluster) kindOf(group, resource string) *kinds.Kind {
@@ -119,6 +137,9 @@ func (c *Cluster) put(t Target, object map[string]any) (map[string]any, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	if c.observe != nil {
+		c.observe(t.key(), r.Object())
 	}
 	c.enqueue(t.key(), "")
 	return t.view(r), nil

@@ -3,12 +3,16 @@
 package cluster
 
 import (
+	"maps"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/crossplane-contrib/provider-kyma/test/fleet/apiserver/record"
 )
 
 // target returns the target for an object of a kind.
@@ -67,6 +71,71 @@ func TestWorkload(t *testing.T) {
 				t.Errorf("an apply without a change wrote %d versions", after-before)
 			}
 		})
+	}
+}
+
+// TestMissingImage checks that a Deployment whose image is missing does not become available, that it keeps the old pods, and that it
+// recovers.
+func TestMissingImage(t *testing.T) {
+	broken := strings.Replace(deployment, `"image": "x"`, `"image": "`+MissingImage+`x"`, 1)
+	status := func(replicas, updated, unavailable, ready int64) map[string]any {
+		out := map[string]any{
+			"replicas": replicas, "updatedReplicas": updated, "unavailableReplicas": unavailable, "readyReplicas": ready, "availableReplicas": ready,
+		}
+		maps.DeleteFunc(out, func(_ string, n any) bool { return n == any(int64(0)) })
+		return out
+	}
+	cases := map[string]struct {
+		reason string
+		bodies []string
+		want   map[string]any
+	}{
+		"New":     {reason: "No pod runs.", bodies: []string{broken}, want: status(2, 2, 2, 0)},
+		"Update":  {reason: "The old pods stay.", bodies: []string{deployment, broken}, want: status(3, 1, 1, 2)},
+		"Recover": {reason: "The image exists.", bodies: []string{deployment, broken, deployment}, want: status(2, 2, 0, 2)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, Options{Delay: -1})
+			at := c.of("apps", "deployments", "default", "a")
+			for _, body := range tc.bodies {
+				applyTo(t, c, at, body)
+			}
+			o, err := c.Get(at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, _ := o["status"].(map[string]any)
+			delete(got, "conditions")
+			tc.want["observedGeneration"] = int64(len(tc.bodies))
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestObserve checks that an observer is called with what exists, and with each state of an object.
+func TestObserve(t *testing.T) {
+	c := newCluster(t, Options{Delay: -1})
+	at := c.of("", "configmaps", "default", "a")
+	set := func(value string) {
+		applyTo(t, c, at, `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"version": "`+value+`"}}`)
+	}
+	var got []any
+	set("1")
+	c.Observe(func(k record.Key, o map[string]any) {
+		if k.Resource == "configmaps" {
+			got = append(got, nested(o, "data", "version"))
+		}
+	})
+	set("2")
+	set("2")
+	set("3")
+	c.Observe(nil)
+	set("4")
+	if diff := cmp.Diff([]any{"1", "2", "3"}, got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
 

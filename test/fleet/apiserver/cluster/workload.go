@@ -3,10 +3,14 @@
 package cluster
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/crossplane-contrib/provider-kyma/test/fleet/apiserver/record"
 )
+
+// MissingImage is the prefix of images that cannot be pulled. A Deployment with such an image does not become available.
+const MissingImage = "missing.example.org/"
 
 // reconcileWorkload makes a workload available.
 func (c controller) reconcileWorkload(k record.Key) {
@@ -33,8 +37,13 @@ func (c controller) reconcileWorkload(k record.Key) {
 var statuses = map[string]func(object map[string]any){
 	"deployments.apps": func(o map[string]any) {
 		n := replicas(o)
+		if lacksImage(o) {
+			hang(o, n)
+			return
+		}
 		fillStatus(o, map[string]any{
-			"replicas": n, "updatedReplicas": n, "readyReplicas": n, "availableReplicas": n, "observedGeneration": generation(o),
+			"replicas": n, "updatedReplicas": n, "readyReplicas": n, "availableReplicas": n, "unavailableReplicas": int64(0),
+			"observedGeneration": generation(o),
 		})
 		name := textOf(o, "name")
 		setCondition(o, "Available", "MinimumReplicasAvailable", "Deployment has minimum availability.")
@@ -87,6 +96,33 @@ var statuses = map[string]func(object map[string]any){
 			setCondition(o, c, "", "")
 		}
 	},
+}
+
+// lacksImage reports whether an image of a workload cannot be pulled.
+func lacksImage(object map[string]any) bool {
+	containers, _ := nested(object, "spec", "template", "spec", "containers").([]any)
+	return slices.ContainsFunc(containers, func(c any) bool {
+		m, _ := c.(map[string]any)
+		image, _ := m["image"].(string)
+		return strings.HasPrefix(image, MissingImage)
+	})
+}
+
+// hang sets the status of a Deployment whose update does not progress: one new pod waits for its image. The old ones stay, because a
+// Deployment with few replicas replaces none before the new one is available.
+func hang(object map[string]any, replicas int64) {
+	old, _ := nested(object, "status", "availableReplicas").(int64)
+	if old = min(old, replicas); old == 0 {
+		fillStatus(object, map[string]any{
+			"replicas": replicas, "updatedReplicas": replicas, "unavailableReplicas": replicas, "readyReplicas": int64(0),
+			"availableReplicas": int64(0), "observedGeneration": generation(object),
+		})
+		return
+	}
+	fillStatus(object, map[string]any{
+		"replicas": old + 1, "updatedReplicas": int64(1), "unavailableReplicas": int64(1), "readyReplicas": old, "availableReplicas": old,
+		"observedGeneration": generation(object),
+	})
 }
 
 func fillStatus(object, values map[string]any) {
