@@ -33,11 +33,14 @@ func All() []Step {
 		{Name: "restart-api-server", Do: restartAPIServer},
 	}
 	steps = append(steps, faultSteps()...)
-	return append(steps,
+	steps = append(steps,
 		Step{Name: "adopt-releases", Do: adoptReleases},
-		Step{Name: "rollout-policy", Do: rolloutByPolicy},
-		Step{Name: report.Removal, Do: removal},
+		Step{Name: report.RolloutPolicy, Do: rolloutByPolicy},
+		Step{Name: report.RolloutPolicyEdits, Do: rolloutByPolicyWithEdits},
+		Step{Name: report.RolloutFailure, Do: rolloutThatFails},
+		Step{Name: "rollout-offline", Do: rolloutPastOffline},
 	)
+	return append(append(steps, setSteps()...), Step{Name: report.Removal, Do: removal})
 }
 
 // empty releases the modules. There is no cluster yet.
