@@ -5,6 +5,7 @@ package phase
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -96,6 +97,16 @@ func TestCanaries(t *testing.T) {
 	}
 	if got := world.Budget(3); got != 1 {
 		t.Errorf("want a budget of at least 1, got %d", got)
+	}
+}
+
+// TestPace checks that there are about as many edits as requested, unless that would be a load of its own.
+func TestPace(t *testing.T) {
+	r := &Run{Options: Options{Edits: 10}, Result: &report.Result{Phases: []report.Phase{{Name: "slow", Seconds: 50}, {Name: "fast", Seconds: 1}}}}
+	for phase, want := range map[string]time.Duration{"slow": 5 * time.Second, "fast": time.Second, "none": time.Second} {
+		if got := r.pace(phase, time.Second); got != want {
+			t.Errorf("phase %s: want %s, got %s", phase, want, got)
+		}
 	}
 }
 

@@ -34,7 +34,7 @@ func rolloutByPolicy(ctx context.Context, r *Run, _ *report.Phase) error {
 
 // rolloutByPolicyWithEdits does the same, and lets users edit until all clusters have the version.
 func rolloutByPolicyWithEdits(ctx context.Context, r *Run, p *report.Phase) error {
-	return r.editWhile(ctx, p, editEvery, func(ctx context.Context) error { return r.promote(ctx, world.Batches) })
+	return r.editWhile(ctx, p, r.pace(report.RolloutPolicy, time.Second), func(ctx context.Context) error { return r.promote(ctx, world.Batches) })
 }
 
 // promote releases the next version by a RolloutPolicy, and waits until the rollouts are complete and all clusters have it.
