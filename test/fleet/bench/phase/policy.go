@@ -74,19 +74,26 @@ func rolloutThatFails(ctx context.Context, r *Run, p *report.Phase) error {
 	if err := r.World.AwaitKymas(ctx); err != nil {
 		return err
 	}
+	e := exposure{budget: world.Budget(len(r.canaries())), wave: r.canaries()}
+	p.Values = map[string]float64{report.Budgeted: float64(e.budget), "verdict_s": verdict.Sub(begin).Seconds(), "back_s": back.Sub(verdict).Seconds()}
+	if err := r.checkExposure(p, e); err != nil {
+		return err
+	}
 	fixed := time.Now()
 	if err := r.promote(ctx, world.Waves); err != nil {
 		return err
 	}
+	p.Values["fix_s"] = time.Since(fixed).Seconds()
+	return r.checkExposure(p, e)
+}
+
+// checkExposure sets how many clusters have received the version until now, and checks it.
+func (r *Run) checkExposure(p *report.Phase, e exposure) error {
 	received, err := r.World.Simulator.Observed()
 	if err != nil {
 		return err
 	}
-	e := exposure{budget: world.Budget(len(r.canaries())), wave: r.canaries()}
-	p.Values = map[string]float64{
-		report.Exposed: float64(e.most(received)), report.Budgeted: float64(e.budget),
-		"verdict_s": verdict.Sub(begin).Seconds(), "back_s": back.Sub(verdict).Seconds(), "fix_s": time.Since(fixed).Seconds(),
-	}
+	p.Values[report.Exposed] = float64(e.most(received))
 	return e.check(received)
 }
 
