@@ -100,8 +100,8 @@ func TestCanaries(t *testing.T) {
 	}
 }
 
-// TestPace checks that there are about as many edits as requested, unless that would be a load of its own.
-func TestPace(t *testing.T) {
+// TestPaceOfEdits checks that there are about as many edits as requested, unless that would be a load of its own.
+func TestPaceOfEdits(t *testing.T) {
 	r := &Run{Options: Options{Edits: 10}, Result: &report.Result{Phases: []report.Phase{{Name: "slow", Seconds: 50}, {Name: "fast", Seconds: 1}}}}
 	for phase, want := range map[string]time.Duration{"slow": 5 * time.Second, "fast": time.Second, "none": time.Second} {
 		if got := r.pace(phase, time.Second); got != want {

@@ -26,14 +26,17 @@ const (
 	setLabel = "set"
 )
 
+// A Set is the KymaSet of a world, with its clusters.
+type Set struct{ *World }
+
 // SetCluster returns the name of a cluster of the KymaSet.
 func SetCluster(i int) string { return fmt.Sprintf("s%05d", i) }
 
 func setMeta(i int) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: set, Name: SetCluster(i)} }
 
-// CreateSet adds as many clusters as there are, with a ProviderConfig each, and one KymaSet for them. It waits until all of its Kymas are
+// Create adds as many clusters as there are, with a ProviderConfig each, and one KymaSet for them. It waits until all of its Kymas are
 // Ready.
-func (w *World) CreateSet(ctx context.Context) error {
+func (w Set) Create(ctx context.Context) error {
 	if err := w.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: set}}); err != nil {
 		return errors.Wrap(err, "cannot create the namespace of the KymaSet")
 	}
@@ -48,11 +51,11 @@ func (w *World) CreateSet(ctx context.Context) error {
 	if err := w.Client.Create(ctx, s); err != nil {
 		return errors.Wrap(err, "cannot create the KymaSet")
 	}
-	return w.awaitSet(ctx)
+	return w.await(ctx)
 }
 
-// awaitSet waits until all Kymas of the KymaSet are Ready, and its status says so.
-func (w *World) awaitSet(ctx context.Context) error {
+// await waits until all Kymas of the KymaSet are Ready, and its status says so.
+func (w Set) await(ctx context.Context) error {
 	if err := objects.NewPending(w.Clusters, SetCluster).Await(ctx, w.Client, &v1alpha1.KymaList{}, set); err != nil {
 		return err
 	}
@@ -73,8 +76,8 @@ func (w *World) awaitSet(ctx context.Context) error {
 	}
 }
 
-// TouchSet changes an annotation of all clusters that the template of the KymaSet does not refer to.
-func (w *World) TouchSet(ctx context.Context) error {
+// Touch changes an annotation of all clusters that the template of the KymaSet does not refer to.
+func (w Set) Touch(ctx context.Context) error {
 	err := objects.Parallel(ctx, w.Clusters, func(ctx context.Context, i int) error {
 		pc := &v1alpha1.ProviderConfig{ObjectMeta: setMeta(i)}
 		return w.Client.Patch(ctx, pc, client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"annotations": {"touched": "true"}}}`)))
@@ -82,8 +85,8 @@ func (w *World) TouchSet(ctx context.Context) error {
 	return errors.Wrap(err, "cannot annotate a ProviderConfig")
 }
 
-// ChangeSet changes a value in the template of the KymaSet, and waits until all of its clusters show it.
-func (w *World) ChangeSet(ctx context.Context, message string, timeout time.Duration) error {
+// Change changes a value in the template of the KymaSet, and waits until all of its clusters show it.
+func (w Set) Change(ctx context.Context, message string, timeout time.Duration) error {
 	modules := w.modules("")[:1]
 	modules[0].Values = &runtime.RawExtension{Raw: fmt.Appendf(nil, `{"message": %q}`, message)}
 	patch, err := json.Marshal(map[string]any{
@@ -103,11 +106,11 @@ func (w *World) ChangeSet(ctx context.Context, message string, timeout time.Dura
 	if err := w.AwaitMessage(ctx, clusters, message, timeout); err != nil {
 		return err
 	}
-	return w.awaitSet(ctx)
+	return w.await(ctx)
 }
 
-// RemoveSet deletes the KymaSet, waits until its Kymas are gone, and removes its clusters.
-func (w *World) RemoveSet(ctx context.Context) error {
+// Remove deletes the KymaSet, waits until its Kymas are gone, and removes its clusters.
+func (w Set) Remove(ctx context.Context) error {
 	if err := w.delete(ctx, &v1alpha1.KymaSet{ObjectMeta: metav1.ObjectMeta{Name: set}}); err != nil {
 		return err
 	}
