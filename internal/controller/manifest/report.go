@@ -214,6 +214,9 @@ func (r *reporter) paths(fields []string) (out []string, omitted int32) {
 func (r *reporter) failure(mr *v1alpha1.Manifest, err error) error {
 	at := &mr.Status.AtProvider
 	at.State, at.Message = v1alpha1.StateError, r.text(err.Error())
+	if isBusy(err) {
+		at.State = v1alpha1.StateProcessing
+	}
 	markReady(mr, ready.Not(reasonFor(err, v1alpha1.ReasonBlocked), at.Message), ready.IsFinal(err))
 	return r.error(err)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/advice"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/sandbox"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -145,6 +146,33 @@ func TestReportFailure(t *testing.T) {
 	}
 	if c := mr.GetCondition(xpv2.TypeReady); c.Status != corev1.ConditionFalse {
 		t.Errorf("what cannot be seen must not be called ready: %v", c)
+	}
+}
+
+// TestReportBusy checks that a Manifest whose chart waits for other renderings is not in state Error: nothing is wrong with its version,
+// so a rollout must not count it as failed.
+func TestReportBusy(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		err    error
+		want   v1alpha1.State
+	}{
+		"Busy":   {reason: "It waits.", err: &sandbox.Error{Reason: sandbox.ReasonBusy, Subject: "x", Detail: "waits"}, want: v1alpha1.StateProcessing},
+		"Memory": {reason: "The chart may be wrong.", err: &sandbox.Error{Reason: sandbox.ReasonMemory}, want: v1alpha1.StateError},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			mr := &v1alpha1.Manifest{}
+			if err := (&reporter{}).failure(mr, errors.Wrap(tc.err, "cannot observe")); err == nil {
+				t.Error("failure(...): want an error for the condition Synced")
+			}
+			if got := mr.Status.AtProvider.State; got != tc.want {
+				t.Errorf("%s\nfailure(...): want state %s, got %s", tc.reason, tc.want, got)
+			}
+			if c := mr.GetCondition(xpv2.TypeReady); c.Status != corev1.ConditionFalse {
+				t.Errorf("what cannot be seen must not be called ready: %v", c)
+			}
+		})
 	}
 }
 

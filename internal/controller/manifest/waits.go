@@ -14,6 +14,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/sandbox"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
@@ -82,4 +83,11 @@ func quietly(after func(time.Duration), err error) error {
 		return &requeue.QuietError{Err: err}
 	}
 	return nil
+}
+
+// isBusy reports whether an error only means that a rendering waits for others. Nothing is wrong with the Manifest, so it is not in state
+// Error. Otherwise, a rollout would count a busy provider as a failure of the version.
+func isBusy(err error) bool {
+	e := (*sandbox.Error)(nil)
+	return errors.As(err, &e) && e.Reason == sandbox.ReasonBusy
 }

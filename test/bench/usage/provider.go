@@ -49,7 +49,17 @@ func Start(ctx context.Context, binary, dir, kubeconfig string, env []string, ar
 	if err != nil {
 		return nil, err
 	}
-	return &Provider{Process: p, metrics: metrics, profiles: profiles}, nil
+	out := &Provider{Process: p, metrics: metrics, profiles: profiles}
+	// The provider may be ready before it serves metrics.
+	err = p.Await(ctx, "ready to serve metrics", func(ctx context.Context) error {
+		_, err := out.Sample(ctx)
+		return err
+	})
+	if err != nil {
+		p.Stop()
+		return nil, err
+	}
+	return out, nil
 }
 
 // A Sample is the usage of the provider since its start.

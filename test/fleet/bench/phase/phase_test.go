@@ -3,7 +3,9 @@
 package phase
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -25,7 +27,10 @@ func TestAll(t *testing.T) {
 	if diff := cmp.Diff([]string{report.Empty, report.Connect, report.Create}, names[:3]); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
-	for _, name := range []string{report.Idle, report.EditsAtRest, report.Rollout, report.RolloutEdits, report.Rotation, report.Restart} {
+	for _, name := range []string{
+		report.Idle, report.EditsAtRest, report.Rollout, report.RolloutEdits, report.Rotation, report.Restart, report.RolloutPolicy,
+		report.RolloutPolicyEdits, report.RolloutFailure, report.Set, report.SetTouched, report.SetChanged,
+	} {
 		if !seen[name] {
 			t.Errorf("there is no phase %q, from which a figure is derived", name)
 		}
@@ -56,6 +61,52 @@ func TestShare(t *testing.T) {
 				t.Errorf("%s\nwant %d, got %d", tc.reason, tc.want, got)
 			}
 		})
+	}
+}
+
+// TestExposure checks that the phase with a version that fails can fail.
+func TestExposure(t *testing.T) {
+	cases := map[string]struct {
+		reason   string
+		received map[string][]string
+		want     string
+	}{
+		"Budget":  {reason: "Each module has its own budget.", received: map[string][]string{"m0": {"a", "b"}, "m1": {"b", "c"}}},
+		"Over":    {reason: "One module exceeds it.", received: map[string][]string{"m0": {"a"}, "m1": {"a", "b", "c"}}, want: "3 clusters received"},
+		"Other":   {reason: "A cluster of a later wave has it.", received: map[string][]string{"m0": {"a", "x"}}, want: "cluster x is not"},
+		"Nothing": {reason: "Nothing was tested.", received: map[string][]string{}, want: "no cluster received"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := exposure{budget: 2, wave: []string{"a", "b", "c"}}.check(tc.received)
+			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+				t.Errorf("%s\nwant %q, got %v", tc.reason, tc.want, err)
+			}
+		})
+	}
+}
+
+// TestCanaries checks that the first wave consists of clusters that were not removed.
+func TestCanaries(t *testing.T) {
+	r := &Run{World: &world.World{Options: world.Options{Clusters: 16}}, removed: 1}
+	if diff := cmp.Diff([]string{world.Cluster(0), world.Cluster(5), world.Cluster(10)}, r.canaries()); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	if got := world.Budget(40); got != 2 {
+		t.Errorf("want a budget of 2 of 40, got %d", got)
+	}
+	if got := world.Budget(3); got != 1 {
+		t.Errorf("want a budget of at least 1, got %d", got)
+	}
+}
+
+// TestPaceOfEdits checks that there are about as many edits as requested, unless that would be a load of its own.
+func TestPaceOfEdits(t *testing.T) {
+	r := &Run{Options: Options{Edits: 10}, Result: &report.Result{Phases: []report.Phase{{Name: "slow", Seconds: 50}, {Name: "fast", Seconds: 1}}}}
+	for phase, want := range map[string]time.Duration{"slow": 5 * time.Second, "fast": time.Second, "none": time.Second} {
+		if got := r.pace(phase, time.Second); got != want {
+			t.Errorf("phase %s: want %s, got %s", phase, want, got)
+		}
 	}
 }
 

@@ -33,11 +33,14 @@ func All() []Step {
 		{Name: "restart-api-server", Do: restartAPIServer},
 	}
 	steps = append(steps, faultSteps()...)
-	return append(steps,
+	steps = append(steps,
 		Step{Name: "adopt-releases", Do: adoptReleases},
-		Step{Name: "rollout-policy", Do: rolloutByPolicy},
-		Step{Name: report.Removal, Do: removal},
+		Step{Name: report.RolloutPolicy, Do: rolloutByPolicy},
+		Step{Name: report.RolloutPolicyEdits, Do: rolloutByPolicyWithEdits},
+		Step{Name: report.RolloutFailure, Do: rolloutThatFails},
+		Step{Name: "rollout-offline", Do: rolloutPastOffline},
 	)
+	return append(append(steps, setSteps()...), Step{Name: report.Removal, Do: removal})
 }
 
 // empty releases the modules. There is no cluster yet.
@@ -108,13 +111,18 @@ func (r *Run) rollOut(ctx context.Context, first int) error {
 
 // rolloutWithEdits releases a version, and lets users edit until all clusters have it.
 func rolloutWithEdits(ctx context.Context, r *Run, p *report.Phase) error {
-	every := 50 * time.Millisecond //nolint:mnd // The edits must not be a load of their own.
+	const least = 50 * time.Millisecond // The edits must not be a load of their own.
+	return r.editWhile(ctx, p, r.pace(report.Rollout, least), func(ctx context.Context) error { return r.rollOut(ctx, 0) })
+}
+
+// pace returns the interval between edits that results in the number of edits in the time of an earlier phase, or the least one.
+func (r *Run) pace(phase string, least time.Duration) time.Duration {
 	for _, before := range r.Result.Phases {
-		if before.Name == report.Rollout {
-			every = max(every, time.Duration(before.Seconds/float64(r.Edits)*float64(time.Second)))
+		if before.Name == phase {
+			return max(least, time.Duration(before.Seconds/float64(r.Edits)*float64(time.Second)))
 		}
 	}
-	return r.editWhile(ctx, p, every, func(ctx context.Context) error { return r.rollOut(ctx, 0) })
+	return least
 }
 
 // editWhile lets users edit until a rollout ends.

@@ -41,7 +41,27 @@ func Budgets() []Budget {
 		{"goroutines per cluster", 6, func(r *Result) float64 {
 			return (r.GoroutinesRest - r.phase(Empty).Goroutines) / float64(r.Clusters)
 		}},
+		// The aim is 4: the Kyma and, for each of 3 modules, its Manifest.
+		{"policy_control_plane_writes_per_kyma", 31, func(r *Result) float64 { return r.PolicyControlWrites }},
+		// The five objects and the record of the release are written once.
+		{"policy_target_writes_per_module", 7.2, func(r *Result) float64 { return r.PolicyTargetWrites }},
+		{"failure_exposed beyond failure_budget", 0, func(r *Result) float64 { return r.FailureExposed - r.FailureBudget }},
+		{"kymaset_writes_per_cluster", 1, func(r *Result) float64 { return r.SetWrites }},
+		{"kymaset_change_writes_per_cluster", 1, func(r *Result) float64 { return r.SetChange }},
+		{"kymaset_rest_writes", 0, func(r *Result) float64 { return r.SetRestWrites }},
+		// Without this limit, the gate would not notice that the writes are not counted anymore.
+		{"clusters of the KymaSet without a write", 0, func(r *Result) float64 {
+			return max(r.without(Set, r.SetWrites), r.without(SetChanged, r.SetChange))
+		}},
 	}
+}
+
+// without returns the share of the clusters that had no write in a phase, or 0 if there was no such phase.
+func (r *Result) without(phase string, writesPerCluster float64) float64 {
+	if r.phase(phase).Name == "" {
+		return 0
+	}
+	return 1 - writesPerCluster
 }
 
 // Exceeded returns a message for each budget that the result exceeds.

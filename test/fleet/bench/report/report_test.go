@@ -30,7 +30,9 @@ func TestKeys(t *testing.T) {
 	for _, key := range []string{
 		"clusters", "modules", "rss_mib_empty", "rss_mib_rest", "rss_mib_peak", "goroutines_rest", "target_requests_per_module",
 		"control_plane_requests_per_kyma", "idle_requests", "idle_writes", "restart_writes", "edit_p50_s_rest", "edit_p99_s_rest",
-		"edit_p50_s_rollout", "edit_p99_s_rollout", "phases",
+		"edit_p50_s_rollout", "edit_p99_s_rollout", "phases", "policy_target_writes_per_module", "policy_control_plane_writes_per_kyma", "policy_s",
+		"edit_p99_s_policy", "failure_exposed", "failure_budget", "kymaset_writes_per_cluster", "kymaset_change_writes_per_cluster",
+		"kymaset_rest_writes",
 	} {
 		if _, ok := got[key]; !ok {
 			t.Errorf("the file has no key %q", key)
@@ -58,6 +60,15 @@ func TestSummarize(t *testing.T) {
 		{Name: RolloutEdits, Edits: &Edits{P50: 1, P99: 2}},
 		{Name: Rotation, Target: map[string]int{"list": 4}, Reconciles: map[string]float64{"managed/manifest.x": 8, "managed/kyma.x": 1}},
 		{Name: Restart, Target: map[string]int{"list": 40, "watch": 40}, TargetWrites: 2, ControlPlaneWrites: 5},
+		{
+			Name: RolloutPolicy, Seconds: 9, Target: map[string]int{"get": 40, "apply": 100, "watch": 7}, TargetWrites: 100,
+			ControlPlane: usage.Requests{"PATCH": 50, "GET": 10, usage.Watch: 5}, ControlPlaneWrites: 50,
+		},
+		{Name: RolloutPolicyEdits, Edits: &Edits{P50: 3, P99: 4}},
+		{Name: RolloutFailure, Values: map[string]float64{Exposed: 2, Budgeted: 3}},
+		{Name: Set, ControlPlaneCalls: map[string]float64{"APPLY kymas ": 10, "PUT kymas ": 20}},
+		{Name: SetTouched, TargetWrites: 1, ControlPlaneWrites: 2},
+		{Name: SetChanged, ControlPlaneCalls: map[string]float64{"APPLY kymas ": 15}},
 		{Name: Removal, Goroutines: 330, Values: map[string]float64{"removed": 1, "goroutines_before": 350}},
 	}}
 	want := Result{
@@ -65,6 +76,8 @@ func TestSummarize(t *testing.T) {
 		TargetRequestsPerModule: 6, TargetRequestsPerCluster: 8, ControlRequestsPerKyma: 30, ReconcilesPerKyma: 7, EtcdBytesPerKyma: 500,
 		CPUPerModule: 0.2, IdleRequests: 6, IdleWrites: 4, RestartWrites: 7, RestartRequests: 8, RotationLists: 4, RotationReconciles: 8,
 		GoroutinesLeft: 5, EditP50Rest: 0.1, EditP99Rest: 0.2, EditP50Rollout: 1, EditP99Rollout: 2,
+		PolicyTargetRequests: 7, PolicyTargetWrites: 5, PolicyControlRequests: 6, PolicyControlWrites: 5, PolicySeconds: 9, EditP50Policy: 3,
+		EditP99Policy: 4, FailureExposed: 2, FailureBudget: 3, SetWrites: 1, SetChange: 1.5, SetRestWrites: 3,
 	}
 	r.Summarize()
 	if diff := cmp.Diff(want, r, cmpopts.IgnoreFields(Result{}, "Phases")); diff != "" {
@@ -107,6 +120,37 @@ func TestBudgets(t *testing.T) {
 	}
 	if slices.Sort(names); len(slices.Compact(slices.Clone(names))) != len(names) {
 		t.Errorf("a name occurs twice: %v", names)
+	}
+}
+
+// TestBudgetsOfReleases checks that the gate fails for too many writes or clusters, and for a count that is too low to be true.
+func TestBudgetsOfReleases(t *testing.T) {
+	within := Result{
+		Clusters: 10, Modules: 2, FailureExposed: 2, FailureBudget: 2, SetWrites: 1, SetChange: 1, Phases: []Phase{{Name: Set}, {Name: SetChanged}},
+	}
+	cases := map[string]struct {
+		reason string
+		change func(r *Result)
+		want   string
+	}{
+		"Within":  {reason: "The limits are allowed.", change: func(*Result) {}},
+		"Exposed": {reason: "The version reached too many clusters.", change: func(r *Result) { r.FailureExposed = 3 }, want: "failure_exposed"},
+		"Create":  {reason: "A Kyma was written twice.", change: func(r *Result) { r.SetWrites = 1.1 }, want: "kymaset_writes_per_cluster"},
+		"Change":  {reason: "A Kyma was written twice.", change: func(r *Result) { r.SetChange = 1.1 }, want: "kymaset_change_writes_per_cluster"},
+		"Rest":    {reason: "Nothing has changed.", change: func(r *Result) { r.SetRestWrites = 1 }, want: "kymaset_rest_writes"},
+		"Blind":   {reason: "Each Kyma needs a write.", change: func(r *Result) { r.SetChange = 0 }, want: "without a write"},
+		"Target":  {reason: "There are too many writes.", change: func(r *Result) { r.PolicyTargetWrites = 100 }, want: "policy_target_writes"},
+		"Control": {reason: "There are too many writes.", change: func(r *Result) { r.PolicyControlWrites = 100 }, want: "policy_control_plane_writes"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := within
+			tc.change(&r)
+			got := strings.Join(r.Exceeded(Budgets()), "; ")
+			if tc.want == "" && got != "" || !strings.Contains(got, tc.want) || strings.Contains(got, "; ") {
+				t.Errorf("%s\nwant %q, got %q", tc.reason, tc.want, got)
+			}
+		})
 	}
 }
 

@@ -21,7 +21,25 @@ const (
 	Rotation     = "rotation"
 	Restart      = "restart"
 	Removal      = "removal"
+
+	RolloutPolicy      = "rollout-policy"
+	RolloutPolicyEdits = "rollout-policy-edits"
+	RolloutFailure     = "rollout-failure"
+	// Set, SetTouched and SetChanged are the phases in which a KymaSet is created, its clusters change in a way that does not matter, and
+	// its template changes.
+	Set        = "kymaset"
+	SetTouched = "kymaset-rest"
+	SetChanged = "kymaset-change"
 )
+
+// These are the names of values of the phase RolloutFailure: how many clusters received the version, and how many may.
+const (
+	Exposed  = "exposed"
+	Budgeted = "budget"
+)
+
+// appliesOfKymas are server-side applies of Kymas, which only the controller of KymaSets sends, as a key of Phase.ControlPlaneCalls.
+const appliesOfKymas = "APPLY kymas "
 
 // A Result is the result of a run. A figure is 0 if its phase was not part of the run.
 type Result struct {
@@ -53,6 +71,20 @@ type Result struct {
 	EditP99Rest    float64 `json:"edit_p99_s_rest"`
 	EditP50Rollout float64 `json:"edit_p50_s_rollout"`
 	EditP99Rollout float64 `json:"edit_p99_s_rollout"`
+
+	PolicyTargetRequests  float64 `json:"policy_target_requests_per_module"`
+	PolicyTargetWrites    float64 `json:"policy_target_writes_per_module"`
+	PolicyControlRequests float64 `json:"policy_control_plane_requests_per_kyma"`
+	PolicyControlWrites   float64 `json:"policy_control_plane_writes_per_kyma"`
+	PolicySeconds         float64 `json:"policy_s"`
+	EditP50Policy         float64 `json:"edit_p50_s_policy"`
+	EditP99Policy         float64 `json:"edit_p99_s_policy"`
+	// FailureExposed is the number of clusters that received a version that fails, and FailureBudget is how many may.
+	FailureExposed float64 `json:"failure_exposed"`
+	FailureBudget  float64 `json:"failure_budget"`
+	SetWrites      float64 `json:"kymaset_writes_per_cluster"`
+	SetChange      float64 `json:"kymaset_change_writes_per_cluster"`
+	SetRestWrites  float64 `json:"kymaset_rest_writes"`
 
 	// Heap and Goroutines are the top entries of the profiles at rest.
 	Heap       []Share `json:"heap_at_rest,omitempty"`
@@ -96,7 +128,31 @@ func (r *Result) Summarize() {
 			r.RestartRequests = usage.Per(float64(p.requests()), r.Clusters)
 		case Removal:
 			r.GoroutinesLeft = r.left(p)
+		default:
+			r.summarizeReleases(p)
 		}
+	}
+}
+
+// summarizeReleases sets the figures that follow from a phase with releases or a KymaSet.
+func (r *Result) summarizeReleases(p *Phase) {
+	switch installs := r.Clusters * r.Modules; p.Name {
+	case RolloutPolicy:
+		r.PolicyTargetRequests = usage.Per(float64(p.requests("watch")), installs)
+		r.PolicyTargetWrites = usage.Per(float64(p.TargetWrites), installs)
+		r.PolicyControlRequests = usage.Per(p.ControlPlane.Sum(usage.Watch), r.Clusters)
+		r.PolicyControlWrites = usage.Per(p.ControlPlaneWrites, r.Clusters)
+		r.PolicySeconds = p.Seconds
+	case RolloutPolicyEdits:
+		r.EditP50Policy, r.EditP99Policy = p.quantiles()
+	case RolloutFailure:
+		r.FailureExposed, r.FailureBudget = p.Values[Exposed], p.Values[Budgeted]
+	case Set:
+		r.SetWrites = usage.Per(p.ControlPlaneCalls[appliesOfKymas], r.Clusters)
+	case SetTouched:
+		r.SetRestWrites = float64(p.TargetWrites) + p.ControlPlaneWrites
+	case SetChanged:
+		r.SetChange = usage.Per(p.ControlPlaneCalls[appliesOfKymas], r.Clusters)
 	}
 }
 

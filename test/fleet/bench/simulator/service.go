@@ -5,8 +5,11 @@ package simulator
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"net/rpc"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -15,6 +18,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/test/fleet/apiserver"
 	"github.com/crossplane-contrib/provider-kyma/test/fleet/apiserver/cluster"
+	"github.com/crossplane-contrib/provider-kyma/test/fleet/apiserver/record"
 )
 
 const (
@@ -32,7 +36,7 @@ func Serve(ctx context.Context, path string) error {
 	}
 	defer server.Stop()
 	s := rpc.NewServer()
-	if err := s.RegisterName(serviceName, &Service{server}); err != nil {
+	if err := s.RegisterName(serviceName, &Service{server: server}); err != nil {
 		return errors.Wrap(err, "cannot register the service")
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
@@ -50,7 +54,10 @@ func Serve(ctx context.Context, path string) error {
 }
 
 // A Service has the calls of a simulator. Its methods have the form that net/rpc requires.
-type Service struct{ server *apiserver.Server }
+type Service struct {
+	server   *apiserver.Server
+	observed observed
+}
 
 // A Fault is a fault of some clusters.
 type Fault struct {
@@ -146,6 +153,61 @@ func (s *Service) Await(f Field, missing *int) error {
 	return nil
 }
 
+// Observe begins to record in which clusters objects have the value of a field, now or at any time from now on. It forgets what was
+// recorded before.
+func (s *Service) Observe(f Field, _ *struct{}) error {
+	s.observed.forget()
+	for _, name := range f.Clusters {
+		c := s.server.Cluster(name)
+		if c == nil {
+			return errors.Errorf("there is no cluster %q", name)
+		}
+		c.Observe(func(k record.Key, object map[string]any) {
+			if k.GroupResource == f.Resource.GroupResource() && k.Namespace == f.Namespace && slices.Contains(f.Names, k.Name) && f.in(object) {
+				s.observed.add(k.Name, name)
+			}
+		})
+	}
+	return nil
+}
+
+// Observed returns the clusters that have been recorded since Observe, by the name of the object.
+func (s *Service) Observed(_ struct{}, clusters *map[string][]string) error {
+	*clusters = s.observed.list()
+	return nil
+}
+
+// An observed contains the clusters in which an object had a value, by the name of the object.
+type observed struct {
+	mu       sync.Mutex
+	clusters map[string]map[string]bool
+}
+
+func (o *observed) forget() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.clusters = map[string]map[string]bool{}
+}
+
+func (o *observed) add(object, cluster string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.clusters[object] == nil {
+		o.clusters[object] = map[string]bool{}
+	}
+	o.clusters[object][cluster] = true
+}
+
+func (o *observed) list() map[string][]string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	out := map[string][]string{}
+	for object, clusters := range o.clusters {
+		out[object] = slices.Sorted(maps.Keys(clusters))
+	}
+	return out
+}
+
 // has reports whether an object has the value of a field.
 func (s *Service) has(clusterName, name string, f Field) bool {
 	c := s.server.Cluster(clusterName)
@@ -157,9 +219,11 @@ func (s *Service) has(clusterName, name string, f Field) bool {
 		return false
 	}
 	object, err := c.Get(cluster.Target{Kind: kind, Namespace: f.Namespace, Name: name})
-	if err != nil {
-		return false
-	}
+	return err == nil && f.in(object)
+}
+
+// in reports whether an object has the value.
+func (f Field) in(object map[string]any) bool {
 	value, found, err := unstructured.NestedString(object, f.Path...)
 	return err == nil && found && value == f.Value
 }

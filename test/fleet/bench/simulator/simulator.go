@@ -89,6 +89,18 @@ func (s *Simulator) CountOf(clusters []string) (int, error) { return call[int](s
 // Unknown returns the calls that the simulator does not implement.
 func (s *Simulator) Unknown() ([]string, error) { return call[[]string](s, "Unknown", struct{}{}) }
 
+// Observe begins to record in which clusters objects have the value of a field, now or at any time from now on. It forgets what was
+// recorded before.
+func (s *Simulator) Observe(f Field) error {
+	_, err := call[struct{}](s, "Observe", f)
+	return err
+}
+
+// Observed returns the clusters that have been recorded since Observe, by the name of the object.
+func (s *Simulator) Observed() (map[string][]string, error) {
+	return call[map[string][]string](s, "Observed", struct{}{})
+}
+
 // Await waits until a field has its value in all objects. It returns the time of the wait, and ErrTimeout if an object does not get it
 // in time. If ctx is done first, it returns the cause, but the simulator continues to wait.
 func (s *Simulator) Await(ctx context.Context, f Field) (time.Duration, error) {

@@ -76,7 +76,22 @@ func TestCalls(t *testing.T) {
 	if _, err := s.Await(t.Context(), f); err != nil {
 		t.Errorf("the value is there: %v", err)
 	}
+	if err := s.Observe(f); err != nil {
+		t.Error(err)
+	}
+	if got, err := s.Observed(); err != nil || len(got["default"]) != 1 || got["default"][0] != "c1" {
+		t.Errorf("the cluster that has the value is not recorded: %v, %v", got, err)
+	}
 	f.Value = "other"
+	if err := s.Observe(f); err != nil {
+		t.Error(err)
+	}
+	if got, err := s.Observed(); err != nil || len(got) != 0 {
+		t.Errorf("a cluster without the value is recorded: %v, %v", got, err)
+	}
+	if err := s.Observe(Field{Clusters: []string{"other"}}); err == nil {
+		t.Error("a cluster that does not exist is observed")
+	}
 	if _, err := s.Await(t.Context(), f); !errors.Is(err, ErrTimeout) {
 		t.Errorf("the value is not there: %v", err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/test/bench/objects"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+	"github.com/crossplane-contrib/provider-kyma/test/fleet/apiserver/cluster"
 	"github.com/crossplane-contrib/provider-kyma/test/fleet/bench/simulator"
 )
 
@@ -31,14 +32,19 @@ const channel = "regular"
 
 // Release releases a version of all modules. The modules are resolved, or updated if there is an earlier version.
 func (w *World) Release(ctx context.Context, version string) error {
-	return w.push(ctx, version, func(i int, c *v1alpha1.Component) error { return w.offer(ctx, i, c) })
+	return w.push(ctx, version, false, func(i int, c *v1alpha1.Component) error { return w.offer(ctx, i, c) })
 }
 
-// push pushes a version of all modules to the registry, and then offers it to the control plane.
-func (w *World) push(ctx context.Context, version string, offer func(i int, c *v1alpha1.Component) error) error {
+// push pushes a version of all modules to the registry, and then offers it to the control plane. A broken version has an image that cannot
+// be pulled, so that its Deployment does not become available.
+func (w *World) push(ctx context.Context, version string, broken bool, offer func(i int, c *v1alpha1.Component) error) error {
 	files := maps.Clone(w.chart)
 	files["Chart.yaml"] = fmt.Appendf(nil, "apiVersion: v2\nname: module\nversion: %s\n", version)
-	files["values.yaml"] = fmt.Appendf(nil, "message: none\nversion: %s\n", version)
+	image := "registry.example.org/none"
+	if broken {
+		image = cluster.MissingImage + "none"
+	}
+	files["values.yaml"] = fmt.Appendf(nil, "message: none\nversion: %s\nimage: %s\n", version, image)
 	for i := range w.Modules {
 		c := controlplane.Component{
 			Name: "example.org/module/" + moduleName(i), Version: version,
@@ -79,12 +85,22 @@ func (w *World) AwaitModules(ctx context.Context) error {
 
 // AwaitVersion waits until all modules have a version in some clusters.
 func (w *World) AwaitVersion(ctx context.Context, clusters []string, version string, timeout time.Duration) error {
+	_, err := w.Simulator.Await(ctx, w.versions(clusters, version, timeout))
+	return err
+}
+
+// ObserveVersion begins to record which clusters receive a version of a module. Simulator.Observed returns them.
+func (w *World) ObserveVersion(clusters []string, version string) error {
+	return w.Simulator.Observe(w.versions(clusters, version, 0))
+}
+
+// versions returns the field that has the version of each module.
+func (w *World) versions(clusters []string, version string, timeout time.Duration) simulator.Field {
 	f := configMaps(clusters, "version", version, timeout)
 	for i := range w.Modules {
 		f.Names = append(f.Names, moduleName(i))
 	}
-	_, err := w.Simulator.Await(ctx, f)
-	return err
+	return f
 }
 
 // Edit changes a value of the first module of a Kyma, as a user would, and returns the time until an object in the cluster shows it.
