@@ -9,6 +9,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/teardown"
 )
 
@@ -91,6 +92,10 @@ const (
 
 // A WrongClusterError means that the connection leads to a different cluster than the one that contains the bundle.
 type WrongClusterError = inventory.WrongClusterError
+
+// An InterruptedError means that a write was not sent, because the network connection was interrupted each time that it was known which
+// cluster responds. The cluster cannot be used for now.
+type InterruptedError = ssa.InterruptedError
 
 // An OwnedError means that the inventory does not belong to the owner of the bundle.
 type OwnedError = inventory.OwnedError

@@ -9,12 +9,15 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
@@ -27,9 +30,35 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/share"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
+
+func TestUnreachable(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		err    error
+		want   bool
+	}{
+		"Refused":      {"The cluster does not respond.", &transport.UnreachableError{Reason: "connection refused"}, true},
+		"Page":         {"A different server responds.", &notfound.Error{}, true},
+		"Interrupted":  {"Nothing was sent, because each connection was closed.", engine.InterruptedError{}, true},
+		"Unauthorized": {"The credentials are rejected.", kerrors.NewUnauthorized("no"), true},
+		"Late":         {"A request did not end in time.", context.DeadlineExceeded, true},
+		"Wrong":        {"A different cluster responds.", &engine.WrongClusterError{}, true},
+		"Conflict":     {"The cluster responds.", kerrors.NewConflict(schema.GroupResource{}, "name", nil), false},
+		"Other":        {"Any other error has nothing to do with the connection.", errors.New("boom"), false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := unreachable(errors.Wrap(tc.err, "cannot apply")); got != tc.want {
+				t.Errorf("%s unreachable(%v) = %t, want %t", tc.reason, tc.err, got, tc.want)
+			}
+		})
+	}
+}
 
 // reconcilerOf returns the reconciler of Manifests with a client, a cluster that returns an error from Ready, and a poll interval.
 func reconcilerOf(tb testing.TB, c client.Client, ready func() error, poll time.Duration) reconcile.Reconciler {

@@ -83,14 +83,19 @@ func path(gv schema.GroupVersion, m cluster.Mapping, namespace, name string) str
 // mostChecks is the maximum number of calls of CheckCluster for a request.
 const mostChecks = 3
 
-// errUnchecked is the error of a request if the result of CheckCluster is never valid when the request is sent.
-var errUnchecked = errors.New("the network connection to the API server was interrupted again and again, and a different cluster might respond")
+// An InterruptedError reports that a write was not sent, because the network connection was closed each time that it was known which
+// cluster responds.
+type InterruptedError struct{}
+
+func (InterruptedError) Error() string {
+	return "the network connection to the API server was interrupted again and again, and a different cluster might respond"
+}
 
 // write sends a request that changes the cluster, unless Guard or CheckCluster refuses it, and returns the body of the response and its status
 // code.
 func (c *Client) write(ctx context.Context, r *rest.Request) (b []byte, code int, err error) {
 	for range mostChecks {
-		if b, code, err = c.writeOnce(ctx, r); !errors.Is(err, errUnchecked) {
+		if b, code, err = c.writeOnce(ctx, r); !errors.As(err, &InterruptedError{}) {
 			break
 		}
 	}
@@ -117,7 +122,7 @@ func (c *Client) writeOnce(ctx context.Context, r *rest.Request) ([]byte, int, e
 			return err
 		}
 		if !valid() {
-			return errUnchecked
+			return InterruptedError{}
 		}
 		return nil
 	})).StatusCode(&code))
