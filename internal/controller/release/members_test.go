@@ -170,13 +170,13 @@ func TestMembers(t *testing.T) {
 			want:   []rollout.Member{{Updated: true}},
 		},
 		"Deleted": {
-			reason: "A Kyma that is deleted is no member.",
+			reason: "A Kyma that is deleted does not count.",
 			change: []func(k *v1alpha1.Kyma){func(k *v1alpha1.Kyma) {
 				k.DeletionTimestamp, k.Finalizers = &metav1.Time{Time: noon}, []string{"example.org/wait"}
 			}},
 		},
 		"NotSelected": {
-			reason: "A Kyma that must not have the module is no member.",
+			reason: "A Kyma that must not have the module does not count.",
 			change: []func(k *v1alpha1.Kyma){func(k *v1alpha1.Kyma) { k.Labels = map[string]string{"tier": "free"} }},
 		},
 	}

@@ -72,7 +72,7 @@ func TestSetConditions(t *testing.T) {
 		because xpv2.ConditionReason
 	}{
 		"Progressing": {"A rollout is not Ready until it is complete.", v1alpha1.RolloutProgressing, "", []corev1.ConditionStatus{no, yes, no, no, no, absent}, v1alpha1.ReasonProgressing},
-		"Paused":      {"A pause is no failure.", v1alpha1.RolloutPaused, "", []corev1.ConditionStatus{no, no, yes, no, no, absent}, v1alpha1.ReasonRolloutPaused},
+		"Paused":      {"A pause does not count as a failure.", v1alpha1.RolloutPaused, "", []corev1.ConditionStatus{no, no, yes, no, no, absent}, v1alpha1.ReasonRolloutPaused},
 		"Failed":      {"A failure needs someone.", v1alpha1.RolloutFailed, "", []corev1.ConditionStatus{no, no, no, yes, no, yes}, v1alpha1.ReasonRolloutFailed},
 		"RollingBack": {"A rollback changes Kymas.", v1alpha1.RolloutRollingBack, "", []corev1.ConditionStatus{no, yes, no, yes, no, yes}, v1alpha1.ReasonRolloutFailed},
 		"RolledBack":  {"After a rollback, nothing changes.", v1alpha1.RolloutRolledBack, "", []corev1.ConditionStatus{no, no, no, yes, no, yes}, v1alpha1.ReasonRolloutFailed},

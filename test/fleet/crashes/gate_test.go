@@ -88,7 +88,14 @@ func (g *gate) killed() bool {
 	return g.dead
 }
 
-// isWrite reports whether a request changes an object of the provider. Events and access reviews are no part of a rollout.
+// counts returns the numbers of writes that reached the API server, and of crashes.
+func (g *gate) counts() (passed, crashes int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.passed, g.crashes
+}
+
+// isWrite reports whether a request changes an object of the provider. Events and access reviews do not count.
 func isWrite(r *http.Request) bool {
 	return r.Method != http.MethodGet && strings.HasPrefix(r.URL.Path, "/apis/"+v1alpha1.Group+"/")
 }
