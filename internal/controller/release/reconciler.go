@@ -3,6 +3,7 @@
 package release
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -106,6 +107,8 @@ func (r *reconciler) reconcile(ctx context.Context, m *v1alpha1.ModuleReleaseMet
 	if err != nil {
 		return 0, err
 	}
+	// A version or a policy that is missing can appear at any time, for example because a GitOps tool applies it later.
+	stalled := problem != ""
 	var again time.Duration
 	var channels []v1alpha1.ChannelRollout
 	for _, t := range targetsOf(m) {
@@ -114,11 +117,9 @@ func (r *reconciler) reconcile(ctx context.Context, m *v1alpha1.ModuleReleaseMet
 		if err != nil {
 			return 0, err
 		}
-		if problem != "" || message != "" {
-			// A release that is not valid does not move on.
-			if problem == "" {
-				problem = message
-			}
+		if stalled || message != "" {
+			// A channel that is not valid does not move on.
+			problem = cmp.Or(problem, message)
 			if status != nil {
 				channels = append(channels, *status)
 			}
@@ -134,7 +135,7 @@ func (r *reconciler) reconcile(ctx context.Context, m *v1alpha1.ModuleReleaseMet
 		}
 	}
 	m.Status.Channels = channels
-	setConditions(m, problem)
+	setConditions(m, problem, stalled)
 	return again, nil
 }
 

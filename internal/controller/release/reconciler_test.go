@@ -130,6 +130,26 @@ func TestTwoChannels(t *testing.T) {
 	}
 }
 
+// TestInvalidChannel checks that a channel whose version does not exist does not stop the rollout in another one.
+func TestInvalidChannel(t *testing.T) {
+	b := newBench(t, newRelease("1.0.0", "fast", "regular"), newPolicy(), newConfig(), newTemplate("1.0.0"), newTemplate("1.1.0"),
+		newKyma("a", "regular", canary), newKyma("b", "regular"))
+	b.reconcile(t)
+	b.release(t, "1.1.0")
+	m := b.get(t)
+	m.Spec.Channels[0].Version = "9.9.9"
+	if err := b.client.Update(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	m, _, _, _ = b.reconcile(t)
+	if diff := cmp.Diff([]string{"fast 1.0.0 Complete canary", "regular 1.1.0 Progressing canary"}, phases(m)); diff != "" {
+		t.Errorf("only the channel fast stays as it is: -want, +got:\n%s", diff)
+	}
+	if ready := m.Status.GetCondition(xpv2.TypeReady); ready.Reason != v1alpha1.ReasonInvalidRelease || !strings.Contains(ready.Message, "channel fast: ") {
+		t.Errorf("the release is not Ready because of the channel fast, got %+v", ready)
+	}
+}
+
 // TestConflict checks that an event is recorded only for what is written.
 func TestConflict(t *testing.T) {
 	b := newBench(t, newRelease("1.0.0", "regular"), newPolicy(), newTemplate("1.0.0"))

@@ -23,9 +23,9 @@ const maxFailureMessage = 256
 
 func truncate(message string) string { return conditions.Truncate(message, maxFailureMessage) }
 
-// setConditions sets the conditions of a ModuleReleaseMeta: Ready is True if all rollouts are complete. A release that is not valid, or
-// that failed, is Stalled, because someone must change something.
-func setConditions(m *v1alpha1.ModuleReleaseMeta, problem string) {
+// setConditions sets the conditions of a ModuleReleaseMeta: Ready is True if all rollouts are complete. If there is a problem, the release
+// is not used. It is Stalled if someone must change it: because of the problem, or because a rollout failed.
+func setConditions(m *v1alpha1.ModuleReleaseMeta, problem string, stalled bool) {
 	has := func(phases ...v1alpha1.RolloutPhase) (bool, string) {
 		var in []string
 		for i := range m.Status.Channels {
@@ -60,7 +60,7 @@ func setConditions(m *v1alpha1.ModuleReleaseMeta, problem string) {
 	set(v1alpha1.TypePaused, paused, pauses)
 	set(v1alpha1.TypeFailed, failed, failures)
 	set(v1alpha1.TypeComplete, ready.Status == corev1.ConditionTrue, "")
-	conditions.MarkReady(&m.Status.ConditionedStatus, m.Generation, ready, problem != "" || failed)
+	conditions.MarkReady(&m.Status.ConditionedStatus, m.Generation, ready, stalled || failed)
 	m.Status.ObservedGeneration = m.Generation
 }
 

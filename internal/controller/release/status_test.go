@@ -77,13 +77,14 @@ func TestSetConditions(t *testing.T) {
 		"RollingBack": {"A rollback changes Kymas.", v1alpha1.RolloutRollingBack, "", []corev1.ConditionStatus{no, yes, no, yes, no, yes}, v1alpha1.ReasonRolloutFailed},
 		"RolledBack":  {"After a rollback, nothing changes.", v1alpha1.RolloutRolledBack, "", []corev1.ConditionStatus{no, no, no, yes, no, yes}, v1alpha1.ReasonRolloutFailed},
 		"Complete":    {"A complete rollout is Ready.", v1alpha1.RolloutComplete, "", []corev1.ConditionStatus{yes, no, no, no, yes, absent}, xpv2.ReasonAvailable},
+		"Missing":     {"A release can wait for its version.", v1alpha1.RolloutComplete, "wait", []corev1.ConditionStatus{no, no, no, no, no, absent}, v1alpha1.ReasonInvalidRelease},
 		"Invalid":     {"A release that is not valid is not complete.", v1alpha1.RolloutComplete, "no", []corev1.ConditionStatus{no, no, no, no, no, yes}, v1alpha1.ReasonInvalidRelease},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			m := &v1alpha1.ModuleReleaseMeta{}
 			m.Generation, m.Status.Channels = 3, []v1alpha1.ChannelRollout{*in(tc.phase, 0, "canary")}
-			setConditions(m, tc.problem)
+			setConditions(m, tc.problem, tc.problem == "no")
 			got := make([]corev1.ConditionStatus, 0, len(types))
 			for _, c := range types {
 				got = append(got, m.Status.GetCondition(c).Status)
