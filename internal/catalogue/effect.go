@@ -72,14 +72,7 @@ func Concerned(was, is *v1alpha1.ModuleReleaseMeta, policies map[string]*v1alpha
 	for i := range was.Status.Channels {
 		before[was.Status.Channels[i].Channel] = &was.Status.Channels[i]
 	}
-	fits := map[string]bool{}
-	fit := func(c *v1alpha1.ChannelRollout, p *v1alpha1.RolloutPolicySpec) bool {
-		key := c.Channel + "/" + c.WavesDigest
-		if _, ok := fits[key]; !ok {
-			fits[key] = rollout.Fits(c, p)
-		}
-		return fits[key]
-	}
+	fits := fitsOnce()
 	changed := !equality.Semantic.DeepEqual(was.Status.GetCondition("Ready"), is.Status.GetCondition("Ready"))
 	return func(k *v1alpha1.Kyma) bool {
 		channel := channelIn(k, is)
@@ -88,7 +81,7 @@ func Concerned(was, is *v1alpha1.ModuleReleaseMeta, policies map[string]*v1alpha
 			return changed
 		}
 		a, b := before[channel], &is.Status.Channels[i]
-		if a == nil || a.Version != b.Version || a.Phase != b.Phase || a.Previous != b.Previous || changed {
+		if changed || isOther(a, b) {
 			return true
 		}
 		policy, module := policies[policyIn(is, channel)], is.Spec.ModuleName
@@ -96,7 +89,24 @@ func Concerned(was, is *v1alpha1.ModuleReleaseMeta, policies map[string]*v1alpha
 		if a.Wave == b.Wave && a.Threshold == b.Threshold && a.WavesDigest == b.WavesDigest {
 			return false // Only numbers have changed.
 		}
-		return (fit(a, policy) && rollout.IsReached(module, a, policy, r)) != (fit(b, policy) && rollout.IsReached(module, b, policy, r))
+		return (fits(a, policy) && rollout.IsReached(module, a, policy, r)) != (fits(b, policy) && rollout.IsReached(module, b, policy, r))
+	}
+}
+
+// isOther reports whether a rollout is in another phase or for another version than before.
+func isOther(was, is *v1alpha1.ChannelRollout) bool {
+	return was == nil || was.Version != is.Version || was.Phase != is.Phase || was.Previous != is.Previous
+}
+
+// fitsOnce returns rollout.Fits with a memory, because many Kymas are in the same channel.
+func fitsOnce() func(c *v1alpha1.ChannelRollout, p *v1alpha1.RolloutPolicySpec) bool {
+	known := map[string]bool{}
+	return func(c *v1alpha1.ChannelRollout, p *v1alpha1.RolloutPolicySpec) bool {
+		key := c.Channel + "/" + c.WavesDigest
+		if _, ok := known[key]; !ok {
+			known[key] = rollout.Fits(c, p)
+		}
+		return known[key]
 	}
 }
 

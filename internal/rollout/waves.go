@@ -6,7 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
+	"fmt"
 	"hash/fnv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -59,9 +59,9 @@ func DigestOf(p *v1alpha1.RolloutPolicySpec) string {
 		return noWaves
 	}
 	h := fnv.New128a()
-	e := json.NewEncoder(h)
 	for i := range p.Waves {
-		_ = e.Encode([]any{p.Waves[i].Name, p.Waves[i].Selector}) // A hash accepts everything.
+		w := &p.Waves[i]
+		_, _ = fmt.Fprintf(h, "%q %t %q\n", w.Name, w.Selector == nil, metav1.FormatLabelSelector(w.Selector))
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

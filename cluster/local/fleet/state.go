@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -108,10 +109,7 @@ func In(m *v1alpha1.ModuleReleaseMeta, version string, phase v1alpha1.RolloutPha
 	}
 	seen += fmt.Sprintf(", %d of %d clusters have it, %d Ready", c.Updated, c.Total, c.Ready)
 	for _, f := range c.Failures {
-		seen += fmt.Sprintf(", %s failed", f.Name)
-		if f.Message != "" {
-			seen += ": " + f.Message
-		}
+		seen = strings.TrimSuffix(fmt.Sprintf("%s, %s failed: %s", seen, f.Name, f.Message), ": ")
 	}
 	complete := phase != v1alpha1.RolloutComplete || c.Ready == c.Total
 	return c.Phase == phase && int(c.Total) == len(names()) && complete, seen

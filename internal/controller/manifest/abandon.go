@@ -51,7 +51,8 @@ func unreachable(err error) bool {
 		return true
 	}
 	e, n, s := (*transport.UnreachableError)(nil), (*notfound.Error)(nil), (*transport.NotConnectedError)(nil)
-	return errors.As(err, &e) || errors.As(err, &n) || errors.As(err, &s) || errors.As(err, &engine.InterruptedError{}) || kerrors.IsUnauthorized(err) || errors.Is(err, context.DeadlineExceeded)
+	return errors.As(err, &e) || errors.As(err, &n) || errors.As(err, &s) || errors.As(err, &engine.InterruptedError{}) ||
+		kerrors.IsUnauthorized(err) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // isWrongCluster reports whether an error means that the cluster is not the one that the Manifest is installed in.

@@ -27,8 +27,9 @@ func TestGitOps(t *testing.T) {
 	}
 	// after returns a release after a pass in a control plane with some objects.
 	after := func(objects ...client.Object) *v1alpha1.ModuleReleaseMeta {
-		out, _, _, _ := newBench(t, append(objects, newRelease("1.1.0", "regular"))...).reconcile(t)
-		return out
+		b := newBench(t, append(objects, newRelease("1.1.0", "regular"))...)
+		b.reconcile(t)
+		return b.get(t)
 	}
 	sibling := newRelease("1.1.0", "regular")
 	sibling.Name = "sibling"

@@ -3,6 +3,7 @@
 package release
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -46,11 +47,11 @@ func TestEventOf(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := ""
+			var got []string
 			for _, e := range eventOf(tc.was, tc.is) {
-				got += string(e.Type) + " " + string(e.Reason) + " " + e.Message
+				got = append(got, string(e.Type)+" "+string(e.Reason)+" "+e.Message)
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			if diff := cmp.Diff(tc.want, strings.Join(got, "\n")); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})

@@ -131,8 +131,8 @@ func release(ctx context.Context, version string) error {
 	return nil
 }
 
-// patch sends a merge patch.
-func patch(t *testing.T, o client.Object, format string, args ...any) {
+// patchf sends a merge patch.
+func patchf(t *testing.T, o client.Object, format string, args ...any) {
 	t.Helper()
 	if err := control.Patch(t.Context(), o, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, format, args...))); err != nil {
 		t.Fatal(err)
@@ -141,8 +141,8 @@ func patch(t *testing.T, o client.Object, format string, args ...any) {
 
 func promote(t *testing.T, version string, deadline time.Duration) {
 	t.Helper()
-	patch(t, &v1alpha1.RolloutPolicy{ObjectMeta: metav1.ObjectMeta{Name: module}}, `{"spec": {"progressDeadline": %q}}`, deadline)
-	patch(t, &v1alpha1.ModuleReleaseMeta{ObjectMeta: metav1.ObjectMeta{Name: module}},
+	patchf(t, &v1alpha1.RolloutPolicy{ObjectMeta: metav1.ObjectMeta{Name: module}}, `{"spec": {"progressDeadline": %q}}`, deadline)
+	patchf(t, &v1alpha1.ModuleReleaseMeta{ObjectMeta: metav1.ObjectMeta{Name: module}},
 		`{"spec": {"channels": [{"channel": %q, "version": %q, "rolloutPolicy": %q}]}}`, channel, version, module)
 }
 

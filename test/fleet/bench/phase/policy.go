@@ -143,18 +143,32 @@ func (e exposure) check(received map[string][]string) error {
 	return nil
 }
 
+// disconnect makes clusters unreachable: half of them refuse connections, and half do not respond.
+func (r *Run) disconnect(ctx context.Context, clusters []string) error {
+	const halves = 2
+	for i, mode := range []apiserver.Mode{apiserver.Refused, apiserver.BlackHole} {
+		half := clusters[i*len(clusters)/halves : (i+1)*len(clusters)/halves]
+		if err := r.World.Simulator.SetFault(half, apiserver.Fault{Mode: mode}); err != nil {
+			return err
+		}
+	}
+	return r.World.AwaitUnreachable(ctx, len(clusters))
+}
+
+// checkOffline checks the numbers of a complete rollout while some clusters cannot be reached.
+func (r *Run) checkOffline(s *v1alpha1.ChannelRollout, failing int) error {
+	if int(s.Offline) != failing || int(s.Total) != r.working() || int(s.Ready) != r.working()-failing {
+		return errors.Errorf("of %d Kymas, %d are offline and %d are Ready, when %d clusters cannot be reached", s.Total, s.Offline, s.Ready, failing)
+	}
+	return nil
+}
+
 // rolloutPastOffline releases a version while a tenth of the clusters cannot be reached: half of them refuse connections, and half do not
 // respond. The rollout must complete without them, and they must catch up when they can be reached again.
 func rolloutPastOffline(ctx context.Context, r *Run, p *report.Phase) error {
 	failing := r.share(10) //nolint:mnd // A tenth.
 	offline, reachable := world.Clusters(0, failing), world.Clusters(failing, r.working())
-	for i, mode := range []apiserver.Mode{apiserver.Refused, apiserver.BlackHole} {
-		const halves = 2
-		if err := r.World.Simulator.SetFault(offline[i*failing/halves:(i+1)*failing/halves], apiserver.Fault{Mode: mode}); err != nil {
-			return err
-		}
-	}
-	if err := r.World.AwaitUnreachable(ctx, failing); err != nil {
+	if err := r.disconnect(ctx, offline); err != nil {
 		return err
 	}
 	begin, version := time.Now(), r.next()
@@ -169,8 +183,8 @@ func rolloutPastOffline(ctx context.Context, r *Run, p *report.Phase) error {
 	}
 	p.Values = map[string]float64{"offline": float64(failing), "rollout_s": time.Since(begin).Seconds()}
 	for i := range states {
-		if s := &states[i]; int(s.Offline) != failing || int(s.Total) != r.working() || int(s.Ready) != len(reachable) {
-			return errors.Errorf("of %d Kymas, %d are offline and %d are Ready, when %d clusters cannot be reached", s.Total, s.Offline, s.Ready, failing)
+		if err := r.checkOffline(&states[i], failing); err != nil {
+			return err
 		}
 	}
 	if err := r.World.AwaitVersion(ctx, reachable, version, 0); err != nil {

@@ -64,7 +64,7 @@ func (w Set) await(ctx context.Context) error {
 		if err := w.World.Client.Get(ctx, types.NamespacedName{Name: set}, s); err != nil {
 			return errors.Wrap(err, "cannot get the KymaSet")
 		}
-		n := int32(w.World.Clusters) //nolint:gosec // There are few.
+		n := int32(w.World.Clusters)
 		if s.Status.ObservedGeneration == s.Generation && s.Status.Applied == n && s.Status.Ready == n {
 			return nil
 		}
