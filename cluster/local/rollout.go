@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -90,7 +89,6 @@ func (r rollout) report(ctx context.Context, e *environment) error {
 		return err
 	}
 	printCommand("kubectl", args, out)
-	_, _ = fmt.Fprintln(os.Stdout)
 	sayf("version %s reached only cluster %q, failed there, and was rolled back to %s; the module in the other %d clusters was not changed",
 		bannerBroken, fleet.Canary, bannerFirst, len(e.fleet.Clusters)-1)
 	return nil

@@ -141,7 +141,7 @@ func TestSelect(t *testing.T) {
 			want:    want{Template: one.Name, Channel: v1alpha1.MandatoryChannel, Pending: "2.0.0", Message: "upgrade to 2.0.0 waits for wave rest"},
 		},
 		"NoLongerMandatory": {
-			reason:    "It also waits if the module is no longer mandatory.",
+			reason:    "An upgrade also waits for its wave when a module stops being mandatory.",
 			templates: []v1alpha1.ModuleTemplate{one, two}, releases: []v1alpha1.ModuleReleaseMeta{progressing},
 			request: Request{Channel: "regular", InstalledChannel: v1alpha1.MandatoryChannel, Kyma: rollout.Kyma{Installed: "1.0.0"}},
 			want:    want{Template: one.Name, Channel: "regular", Pending: "2.0.0", Message: "upgrade to 2.0.0 waits for wave rest"},

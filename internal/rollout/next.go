@@ -107,8 +107,8 @@ func (s *step) applyRequests() {
 	s.out.Retry = s.Release.Retry
 }
 
-// followWaves starts again at the first wave if the waves of the policy have changed: the current one is no longer where it was. A rollback
-// ends then, because it is unknown which Kymas are in the wave that failed.
+// followWaves handles a change of the waves of the policy, after which the index of the current wave refers to a different wave. A rollout
+// restarts at the first wave. A rollback ends, because it is unknown which Kymas were in the wave that failed.
 func (s *step) followWaves() {
 	switch s.out.Phase {
 	case v1alpha1.RolloutProgressing, v1alpha1.RolloutPaused:

@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"hash/fnv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -50,20 +49,25 @@ func WaveOf(p *v1alpha1.RolloutPolicySpec, set map[string]string) int {
 	return len(p.Waves)
 }
 
-// noWaves is the digest of a release without a RolloutPolicy.
-const noWaves = "none"
+const (
+	// noWaves is the digest of a release without a RolloutPolicy.
+	noWaves = "none"
+	// digestBytes is the number of bytes of any other digest.
+	digestBytes = 16
+)
 
 // DigestOf identifies the waves of a policy, by their names and selectors.
 func DigestOf(p *v1alpha1.RolloutPolicySpec) string {
 	if p == nil {
 		return noWaves
 	}
-	h := fnv.New128a()
+	var all []byte
 	for i := range p.Waves {
 		w := &p.Waves[i]
-		_, _ = fmt.Fprintf(h, "%q %t %q\n", w.Name, w.Selector == nil, metav1.FormatLabelSelector(w.Selector))
+		all = fmt.Appendf(all, "%q %t %q\n", w.Name, w.Selector == nil, metav1.FormatLabelSelector(w.Selector))
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	sum := sha256.Sum256(all)
+	return hex.EncodeToString(sum[:digestBytes])
 }
 
 // Fits reports whether the wave and the threshold in a state belong to the waves of a policy. After a change of the waves, they would

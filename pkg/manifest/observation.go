@@ -93,8 +93,8 @@ const (
 // A WrongClusterError means that the connection leads to a different cluster than the one that contains the bundle.
 type WrongClusterError = inventory.WrongClusterError
 
-// An InterruptedError means that a write was not sent, because the network connection was interrupted each time that it was known which
-// cluster responds. The cluster cannot be used for now.
+// An InterruptedError means that a write was not sent. Before each attempt, the network connection was interrupted, so that it was unknown
+// which cluster would receive the write.
 type InterruptedError = ssa.InterruptedError
 
 // An OwnedError means that the inventory does not belong to the owner of the bundle.

@@ -5,6 +5,8 @@ package crashes
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -199,57 +203,84 @@ func checkClusters(t *testing.T, version string) {
 
 // A history contains the versions that each Manifest has had, in order. It is read from a watch, which shows each change.
 type history struct {
-	done     chan struct{}
-	stop     func()
+	watch watch.Interface
+
+	mu       sync.Mutex
 	versions map[string][]string
+	// last contains the resource version of each Manifest that the watch showed last.
+	last map[string]string
+	// ended is true if there are no more events.
+	ended bool
+}
+
+// manifests lists the Manifests of the fleet.
+func manifests(ctx context.Context) (*v1alpha1.ManifestList, error) {
+	l := &v1alpha1.ManifestList{}
+	return l, control.List(ctx, l, client.InNamespace(namespace))
 }
 
 // record starts to record the history.
 func record(t *testing.T) *history {
 	t.Helper()
-	l := &v1alpha1.ManifestList{}
-	if err := control.List(t.Context(), l, client.InNamespace(namespace)); err != nil {
+	l, err := manifests(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := control.Watch(t.Context(), &v1alpha1.ManifestList{}, client.InNamespace(namespace),
+	h := &history{versions: map[string][]string{}, last: map[string]string{}}
+	h.watch, err = control.Watch(t.Context(), &v1alpha1.ManifestList{}, client.InNamespace(namespace),
 		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: l.ResourceVersion}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &history{done: make(chan struct{}), stop: w.Stop, versions: map[string][]string{}}
 	for i := range l.Items {
 		h.add(&l.Items[i])
 	}
 	go func() {
-		defer close(h.done)
-		for e := range w.ResultChan() {
+		for e := range h.watch.ResultChan() {
 			if m, ok := e.Object.(*v1alpha1.Manifest); ok {
 				h.add(m)
 			}
 		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.ended = true
 	}()
 	return h
 }
 
 func (h *history) add(m *v1alpha1.Manifest) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.last[m.Name] = m.ResourceVersion
 	all := h.versions[m.Name]
 	if v := m.Spec.ForProvider.Version; len(all) == 0 || all[len(all)-1] != v {
 		h.versions[m.Name] = append(all, v)
 	}
 }
 
-// end ends the record, and returns how many Manifests have had which versions.
+// hasSeen reports whether the watch has shown the current state of all Manifests.
+func (h *history) hasSeen(ctx context.Context) (bool, error) {
+	l, err := manifests(ctx)
+	if err != nil {
+		return false, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ended {
+		return false, errors.New("the watch of Manifests ended too early")
+	}
+	return !slices.ContainsFunc(l.Items, func(m v1alpha1.Manifest) bool { return h.last[m.Name] != m.ResourceVersion }), nil
+}
+
+// end ends the record when it is complete, and returns how many Manifests have had which versions.
 func (h *history) end(t *testing.T) map[string]int {
 	t.Helper()
-	select {
-	case <-h.done:
-		t.Fatal("the watch of Manifests ended too early")
-	default:
+	if err := wait.PollUntilContextTimeout(t.Context(), poll, limit, true, h.hasSeen); err != nil {
+		t.Fatal(err)
 	}
-	// Changes of a version are older than what the caller has read, but the watch can lag.
-	time.Sleep(time.Second)
-	h.stop()
-	<-h.done
+	h.watch.Stop()
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	out := map[string]int{}
 	for _, v := range h.versions {
 		out[fmt.Sprint(v)]++
@@ -261,12 +292,13 @@ func (h *history) end(t *testing.T) map[string]int {
 func await(t *testing.T, s state) {
 	t.Helper()
 	differs := "unknown"
-	for begin := time.Now(); time.Since(begin) < limit; time.Sleep(poll) {
-		if differs = s.differs(t.Context()); differs == "" {
-			return
-		}
+	err := wait.PollUntilContextTimeout(t.Context(), poll, limit, true, func(ctx context.Context) (bool, error) {
+		differs = s.differs(ctx)
+		return differs == "", nil
+	})
+	if err != nil {
+		t.Fatalf("after %s, %s", limit, differs)
 	}
-	t.Fatalf("after %s, %s", limit, differs)
 }
 
 // prepare installs the first version in all clusters.

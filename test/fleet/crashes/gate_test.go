@@ -3,23 +3,16 @@
 package crashes
 
 import (
-	"fmt"
-	"io"
-	"log"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
-	"os"
 	"strings"
 	"sync"
 
 	"k8s.io/client-go/rest"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
+	"github.com/crossplane-contrib/provider-kyma/test/fleet/forward"
 )
 
 // A crash says at which write the provider is killed.
@@ -48,30 +41,13 @@ type gate struct {
 
 // newGate starts a gate that sends requests with the identity of a config.
 func newGate(c *rest.Config) (*gate, error) {
-	to, err := url.Parse(c.Host)
+	to, err := forward.To(c)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot parse the address of the API server")
+		return nil, err
 	}
-	transport, err := rest.TransportFor(c)
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot create a transport")
-	}
-	forward := httputil.NewSingleHostReverseProxy(to)
-	forward.Transport, forward.FlushInterval, forward.ErrorLog = transport, -1, log.New(io.Discard, "", 0)
-	g := &gate{forward: forward}
+	g := &gate{forward: to}
 	g.Server = httptest.NewServer(g)
 	return g, nil
-}
-
-// writeKubeconfig writes a kubeconfig for the gate to a file.
-func (g *gate) writeKubeconfig(file string) error {
-	return os.WriteFile(file, fmt.Appendf(nil, `apiVersion: v1
-kind: Config
-current-context: gate
-contexts: [{name: gate, context: {cluster: gate, user: gate}}]
-users: [{name: gate, user: {token: unused}}]
-clusters: [{name: gate, cluster: {server: %q}}]
-`, g.URL), 0o600)
 }
 
 // plan plans a crash of a process. Without a process, all writes pass.

@@ -20,6 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 	"github.com/crossplane-contrib/provider-kyma/test/fleet/apiserver"
+	"github.com/crossplane-contrib/provider-kyma/test/fleet/forward"
 )
 
 // These servers are shared, because starting them is slow.
@@ -66,8 +67,8 @@ func setUp(ctx context.Context, c *controlplane.Cluster) error {
 	if entrance, err = newGate(c.Config()); err != nil {
 		return err
 	}
-	if err := entrance.writeKubeconfig(filepath.Join(dir, "kubeconfig")); err != nil {
-		return errors.Wrap(err, "cannot write the kubeconfig")
+	if err := forward.WriteKubeconfig(filepath.Join(dir, "kubeconfig"), entrance.URL); err != nil {
+		return err
 	}
 	if simulator, err = apiserver.Start(ctx, apiserver.Options{}); err != nil {
 		return err

@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 	"github.com/crossplane-contrib/provider-kyma/test/fleet/apiserver"
+	"github.com/crossplane-contrib/provider-kyma/test/fleet/forward"
 )
 
 const (
@@ -83,7 +84,7 @@ func setUp(ctx context.Context, c *controlplane.Cluster, dir string) error {
 		return err
 	}
 	installer = &provider{dir: dir, kubeconfig: filepath.Join(dir, "kubeconfig")}
-	return errors.Wrap(recorded.writeKubeconfig(installer.kubeconfig), "cannot write the kubeconfig")
+	return forward.WriteKubeconfig(installer.kubeconfig, recorded.URL)
 }
 
 // startProvider builds and starts the provider and what it needs: simulated clusters, a registry and modules.

@@ -4,21 +4,16 @@ package requests
 
 import (
 	"fmt"
-	"io"
-	"log"
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 
 	"k8s.io/client-go/rest"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane-contrib/provider-kyma/test/fleet/forward"
 )
 
 // A proxy forwards requests to an API server, and counts them.
@@ -31,33 +26,16 @@ type proxy struct {
 
 // newProxy starts a proxy that sends requests with the identity of a config.
 func newProxy(c *rest.Config) (*proxy, error) {
-	to, err := url.Parse(c.Host)
+	to, err := forward.To(c)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot parse the address of the API server")
-	}
-	transport, err := rest.TransportFor(c)
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot create a transport")
+		return nil, err
 	}
 	p := &proxy{calls: map[string]int{}}
-	forward := httputil.NewSingleHostReverseProxy(to)
-	forward.Transport, forward.FlushInterval, forward.ErrorLog = transport, -1, log.New(io.Discard, "", 0)
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.count(r)
-		forward.ServeHTTP(w, r)
+		to.ServeHTTP(w, r)
 	}))
 	return p, nil
-}
-
-// writeKubeconfig writes a kubeconfig for the proxy to a file.
-func (p *proxy) writeKubeconfig(file string) error {
-	return os.WriteFile(file, fmt.Appendf(nil, `apiVersion: v1
-kind: Config
-current-context: proxy
-contexts: [{name: proxy, context: {cluster: proxy, user: proxy}}]
-users: [{name: proxy, user: {token: unused}}]
-clusters: [{name: proxy, cluster: {server: %q}}]
-`, p.URL), 0o600)
 }
 
 func (p *proxy) count(r *http.Request) {

@@ -83,8 +83,8 @@ func path(gv schema.GroupVersion, m cluster.Mapping, namespace, name string) str
 // mostChecks is the maximum number of calls of CheckCluster for a request.
 const mostChecks = 3
 
-// An InterruptedError reports that a write was not sent, because the network connection was closed each time that it was known which
-// cluster responds.
+// An InterruptedError reports that a write was not sent. Before each attempt, the network connection was interrupted, so that it was
+// unknown which cluster would receive the write.
 type InterruptedError struct{}
 
 func (InterruptedError) Error() string {
