@@ -35,6 +35,8 @@ type Cluster struct {
 	etcd      *process.Process
 	apiserver *process.Process
 	others    []*process.Process
+	// restarted means that the API server ended unexpectedly and was restarted.
+	restarted bool
 }
 
 // Start starts a cluster and returns when it is ready: the API server and, if requested, the default service account and
@@ -132,7 +134,7 @@ func (c *Cluster) startAPIServer(ctx context.Context) error {
 		return err
 	}
 	c.apiserver = p
-	c.watch(p)
+	c.keepAPIServer(p)
 	return nil
 }
 

@@ -248,3 +248,40 @@ func TestCrashIsReported(t *testing.T) {
 		t.Errorf("want an error that names cluster and server, got %v", err)
 	}
 }
+
+// TestAPIServerRestarts kills an API server twice. The first time it is restarted with its data, and the second time it counts as a
+// crash.
+func TestAPIServerRestarts(t *testing.T) {
+	c, err := Start(t.Context(), Options{Name: "restart", Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Stop()
+	admin, err := kubernetes.NewForConfig(c.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps := admin.CoreV1().ConfigMaps(metav1.NamespaceDefault)
+	if _, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "kept"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	first := c.apiserver
+	first.Signal(syscall.SIGKILL)
+	<-first.Done()
+	eventually(t, "the API server serves its data again", func(ctx context.Context) (bool, string) {
+		_, err := maps.Get(ctx, "kept", metav1.GetOptions{})
+		return err == nil, fmt.Sprint(err)
+	})
+	if err := c.Err(); err != nil {
+		t.Errorf("the first end counts as a crash: %v", err)
+	}
+	c.signal(syscall.SIGKILL)
+	select {
+	case <-c.Crashed():
+	case <-time.After(patience):
+		t.Fatal("the second end of the API server is not reported")
+	}
+	if err := c.Err(); err == nil || !strings.Contains(err.Error(), `cluster "restart": kube-apiserver exited unexpectedly`) {
+		t.Errorf("want an error that names cluster and server, got %v", err)
+	}
+}

@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
-// A crash is the first unexpected end of a server of a cluster.
+// A crash is the first unexpected end of a server of a cluster. The first end of an API server is not a crash, see keepAPIServer.
 type crash struct {
 	cluster string
 	once    sync.Once
@@ -23,15 +23,18 @@ type crash struct {
 func (c *crash) watch(p *process.Process) {
 	go func() {
 		<-p.Done()
-		err := p.Err()
-		if err == nil {
-			return
+		if err := p.Err(); err != nil {
+			c.record(err)
 		}
-		c.once.Do(func() {
-			c.err = errors.Wrapf(err, "cluster %q", c.cluster)
-			close(c.crashed)
-		})
 	}()
+}
+
+// record keeps the error of the first crash.
+func (c *crash) record(err error) {
+	c.once.Do(func() {
+		c.err = errors.Wrapf(err, "cluster %q", c.cluster)
+		close(c.crashed)
+	})
 }
 
 // Crashed returns a channel that is closed when a server ends unexpectedly.
