@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
@@ -158,6 +159,12 @@ func Identify(e *inventory.Entry, m *metav1.PartialObjectMetadata, set string) F
 		return Orphaned
 	}
 	return Foreign
+}
+
+// isUnclaimed reports whether the engine applied an object that no bundle owns or has kept. The object may have lost its labels.
+func isUnclaimed(m *metav1.PartialObjectMetadata, manager string) bool {
+	keptBy := cmp.Or(m.Annotations[object.AnnotationHandedOver], m.Annotations[object.AnnotationKeptBy])
+	return m.Labels[object.LabelPartOf] == "" && keptBy == "" && fieldset.AppliedBy(manager, m.ManagedFields) != nil
 }
 
 // whyForeign returns the difference between a foreign object and the applied one. Owner is the name of the owner of the other

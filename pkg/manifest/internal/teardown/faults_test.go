@@ -139,7 +139,29 @@ func TestRunIdentifies(t *testing.T) {
 				w.enter("web", aConfig)
 				w.blind[named(aConfig)] = true
 			},
-			want: outcome{Log: []string{hooks[0], "metadata " + web, "delete " + web, hooks[1]}, Done: []string{web}, Left: space},
+			want: outcome{Log: []string{"metadata " + web, hooks[0], "delete " + web, hooks[1]}, Done: []string{web}, Left: space},
+		},
+		"UnansweredWithoutLabels": {
+			reason: "An object that the engine created without a response, and that lost its label, is reported as left behind.",
+			given: func(w *world) {
+				w.apply(strings.TrimSuffix(aConfig, "}") + `, "data": {"a": "b"}}`)
+				label(w, nil)
+				w.enter("web", aConfig)
+			},
+			want: outcome{
+				Log: read, Done: []string{web}, Left: both,
+				LeftBehind: []string{web + " (has no label " + object.LabelPartOf + ", and its UID is unknown)"},
+			},
+		},
+		"UnansweredKept": {
+			reason: "An object that was created and orphaned without responses is reported as kept.",
+			given: func(w *world) {
+				w.apply(aConfig)
+				label(w, nil)
+				w.c.Set("kubectl", named(aConfig), ourSet, "metadata", "annotations", object.AnnotationKeptBy)
+				w.enter("web", aConfig)
+			},
+			want: outcome{Log: read, Done: []string{web}, Kept: []string{web}, Left: both},
 		},
 		"NeverMade": {
 			reason: "Without the label, another client created it.",
@@ -147,7 +169,7 @@ func TestRunIdentifies(t *testing.T) {
 				w.c.Create("kubectl", aConfig)
 				w.enter("web", aConfig)
 			},
-			want: outcome{Log: []string{hooks[0], "metadata " + web, hooks[1]}, Done: []string{web}, Left: both},
+			want: outcome{Log: read, Done: []string{web}, Left: both},
 		},
 		"KeptBefore": {
 			reason: "An orphan of an earlier process is reported as kept, because the response to that process may have been lost.",

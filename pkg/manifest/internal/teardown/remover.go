@@ -106,7 +106,7 @@ func (r *remover) decide(ctx context.Context, e *inventory.Entry) (Decision, clu
 
 // confirm reads each object that the watch does not show as a member. Objects that are not members are left behind.
 func (r *remover) confirm(ctx context.Context) error {
-	doubtful := filter(r.in.Entries, func(e *inventory.Entry) bool { return Decide(e, r.facts(e), r.in.Set) == Confirm })
+	doubtful := filter(r.in.Entries, r.mustConfirm)
 	found := make([]*metav1.PartialObjectMetadata, len(doubtful))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(r.in.Concurrency)
@@ -127,8 +127,26 @@ func (r *remover) confirm(ctx context.Context) error {
 	return nil
 }
 
+// mustConfirm reports whether the first pass reads the object of an entry. An object whose UID is unknown is read once, to report what
+// stays, and again before it counts as gone, because the request that creates it may arrive late.
+func (r *remover) mustConfirm(e *inventory.Entry) bool {
+	switch Decide(e, r.facts(e), r.in.Set) {
+	case Confirm:
+		return true
+	case Ask:
+		_, reported := r.out.NonMembers[e.Ref()]
+		return !reported
+	default:
+		return false
+	}
+}
+
 // recordResult records the result of a request for the object of an entry. Pass nil if the request did not find the object.
 func (r *remover) recordResult(ctx context.Context, e *inventory.Entry, m *metav1.PartialObjectMetadata) {
+	if e.UID == "" {
+		r.recordUnconfirmed(e, m)
+		return
+	}
 	k := e.Ref()
 	found := Identify(e, m, r.in.Set)
 	switch found {
@@ -147,11 +165,33 @@ func (r *remover) recordResult(ctx context.Context, e *inventory.Entry, m *metav
 	r.out.NonMembers[k] = NonMember{UID: e.UID, LeftBehind: found == Foreign}
 }
 
+// recordUnconfirmed records the object of an entry whose UID is unknown, because the response to its creation was lost or never came. Only
+// the label of the ApplySet shows that the object is a member. Without it, the object is not deleted, even if the engine applied it.
+func (r *remover) recordUnconfirmed(e *inventory.Entry, m *metav1.PartialObjectMetadata) {
+	k := e.Ref()
+	if m == nil {
+		return
+	}
+	switch Identify(e, m, r.in.Set) {
+	case Orphaned:
+		r.reportOrphaned(e, m)
+		r.out.NonMembers[k], r.out.Done[k] = NonMember{}, true
+		return
+	case Foreign:
+		if isUnclaimed(m, r.in.FieldManager) {
+			r.out.LeftBehind = append(r.out.LeftBehind, LeftBehind{Object: k, Reason: "has no label " + object.LabelPartOf + ", and its UID is unknown"})
+			r.out.NonMembers[k] = NonMember{LeftBehind: true}
+		}
+	case Member, Absent:
+	}
+	r.known[k], r.asked[k] = health.MetadataStateOf(r.in.FieldManager, m), true
+}
+
 // reportOrphaned reports an applied object that the ApplySet orphaned earlier. The response to the request that orphaned it may have been
 // lost.
 func (r *remover) reportOrphaned(e *inventory.Entry, m *metav1.PartialObjectMetadata) {
 	switch {
-	case string(m.UID) != e.UID:
+	case e.UID != "" && string(m.UID) != e.UID:
 	case m.Annotations[object.AnnotationHandedOver] == r.in.Set:
 		r.out.HandedOver = append(r.out.HandedOver, HandedOver{Ref: e.Ref(), Users: object.UsersOf(m.Annotations, r.in.Set)})
 	case m.Annotations[object.AnnotationAdopted] == r.in.Set:
