@@ -47,7 +47,7 @@ func (m *model) invariants() error {
 	}
 	id := m.b.ID(m.bundle())
 	for k, o := range m.b.s.objects {
-		if o.u().GetLabels()[object.LabelPartOf] != id || k.Kind == "Job" || k == widgetMain || m.copied[k] || m.world.isUntracked(o) {
+		if o.u().GetLabels()[object.LabelPartOf] != id || k.Kind == "Job" || k == widgetMain || m.copied[k] || m.world.isUntracked(o) || m.world.isUnlisted(o) {
 			continue
 		}
 		if inv == nil || inv.Find(k) == nil {
@@ -113,7 +113,7 @@ func (m *model) help() {
 	}
 	gadget := slices.ContainsFunc(m.spec.Slots[:], func(s modelSlot) bool { return s.Present && s.Gadget }) && !m.removing
 	for k := range m.b.s.objects {
-		mine := k == widgetMain && m.spec.Resource && m.spec.CRDs
+		mine := k == widgetMain && m.spec.Resource && m.spec.CRDs && !m.isReleased(k)
 		if k.Kind == "Widget" && !mine && (m.removing || !m.spec.CRDs) || k.Kind == "Gadget" && !gadget {
 			m.sayf("  its owner removes %s", k)
 			m.b.s.remove(k)
@@ -122,6 +122,16 @@ func (m *model) help() {
 	}
 	m.forget()
 	m.world.renew(m)
+}
+
+// isReleased reports whether the bundle is being removed, and an inventory no longer has an object. Another process with a former desired
+// state released it.
+func (m *model) isReleased(k cluster.ObjectRef) bool {
+	if !m.removing {
+		return false
+	}
+	inv, err := m.inventory()
+	return err == nil && inv != nil && inv.Find(k) == nil
 }
 
 // heal ends all faults.
@@ -151,7 +161,7 @@ func (m *model) checkpoint() error {
 		}
 		r, err := m.b.Apply(m.t.Context(), m.b.c, m.bundle(), m.options()...)
 		m.sayf("  reconcile: %+v, %v", r, err)
-		m.recordReported(r.Kept, r.KeptAdopted, r.LeftBehind)
+		m.recordReported(r.Kept, r.KeptAdopted, r.LeftBehind, r.Rebuilt)
 		if err := m.invariants(); err != nil {
 			return err
 		}
@@ -312,7 +322,7 @@ func (m *model) checkLeftovers(wanted map[cluster.ObjectRef]modelObject, inv *in
 		case k.Kind == "Job" && slices.ContainsFunc(modelNames[:], func(n string) bool { return strings.HasPrefix(k.Name, n+"-") }):
 		case k.Kind == "Secret" && k.Namespace == DefaultNamespace && inv != nil:
 		case k.Kind == "Secret" && labels[release.LabelSet] == id && inv != nil && m.released(k.Name, k.Namespace):
-		case !ours && (m.loose[k] || m.keeps(k)), m.world.isUntracked(o), owner == "" && m.world.isCopyLeft(k, o):
+		case !ours && (m.loose[k] || m.keeps(k)), m.world.isUntracked(o), m.world.isUnlisted(o), owner == "" && m.world.isCopyLeft(k, o):
 		default:
 			return errors.Errorf("%s is left", k)
 		}

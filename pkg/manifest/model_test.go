@@ -180,7 +180,7 @@ func (m *model) engine() error {
 		clear(m.uids)
 		r, err := m.b.Remove(m.t.Context(), m.b.c, s, m.options()...)
 		m.sayf("  remove: %+v, %v", r, err)
-		m.recordReported(r.Kept, r.KeptAdopted, r.LeftBehind)
+		m.recordReported(r.Kept, r.KeptAdopted, r.LeftBehind, r.Rebuilt)
 		return errors.Join(bugOf(err), m.invariants())
 	}
 	// If the watch notices a restore of the storage during the observation, the observation may have used what was known before.
@@ -195,7 +195,7 @@ func (m *model) engine() error {
 	}
 	r, err := m.b.Apply(m.t.Context(), m.b.c, s, m.options()...)
 	m.sayf("  apply: %+v, %v", r, err)
-	m.recordReported(r.Kept, r.KeptAdopted, r.LeftBehind)
+	m.recordReported(r.Kept, r.KeptAdopted, r.LeftBehind, r.Rebuilt)
 	return errors.Join(bugOf(err), m.invariants())
 }
 

@@ -35,7 +35,7 @@ func (m *model) takeAway() error {
 		m.clock = m.clock.Add(2 * time.Minute)
 		left, err = m.b.Remove(m.t.Context(), m.b.c, m.bundle(), m.options()...)
 		m.sayf("  take away: %+v, %v", left, err)
-		m.recordReported(left.Kept, left.KeptAdopted, left.LeftBehind)
+		m.recordReported(left.Kept, left.KeptAdopted, left.LeftBehind, left.Rebuilt)
 		if err := m.invariants(); err != nil {
 			return err
 		}

@@ -200,8 +200,11 @@ func (w *modelWorld) rendersDifferently(m *model, k cluster.ObjectRef) bool {
 
 // isForgotten reports whether an object lost a label, is left in the cluster, and no call said so.
 func (w *modelWorld) isForgotten(k cluster.ObjectRef, o *fakeObject) bool {
-	return w != nil && w.stripped[o.u().GetUID()] && !w.left[k] && !w.isUntracked(o)
+	return w != nil && w.stripped[o.u().GetUID()] && !w.left[k] && !w.isUntracked(o) && !w.isUnlisted(o)
 }
+
+// isUnlisted reports whether a call reported that an object may be missing in the inventory that it rebuilt.
+func (w *modelWorld) isUnlisted(o *fakeObject) bool { return w != nil && w.unlisted[o.u().GetUID()] }
 
 // knows reports whether an observation that begins now must be right: the watch shows everything, and no fault can occur.
 func (w *modelWorld) knows(m *model) bool {

@@ -76,7 +76,7 @@ func (m *model) otherProcess(b int) error {
 	for range steps {
 		if b%4 == 3 {
 			r, err := p.Remove(m.t.Context(), p.c, s)
-			m.recordReported(r.Kept, r.KeptAdopted, r.LeftBehind)
+			m.recordReported(r.Kept, r.KeptAdopted, r.LeftBehind, r.Rebuilt)
 			m.sayf("    remove: %+v, %v", r, err)
 			if err := bugOf(err); err != nil {
 				return err
@@ -88,7 +88,7 @@ func (m *model) otherProcess(b int) error {
 			o = m.options()
 		}
 		r, err := p.Apply(m.t.Context(), p.c, s, o...)
-		m.recordReported(r.Kept, r.KeptAdopted, r.LeftBehind)
+		m.recordReported(r.Kept, r.KeptAdopted, r.LeftBehind, r.Rebuilt)
 		m.sayf("    apply: %+v, %v", r, err)
 		if err := bugOf(err); err != nil {
 			return err
@@ -232,7 +232,7 @@ func (m *model) takeOver(p *bench, s *Bundle) error {
 	m.upset()
 	for range 3 {
 		r, err := p.Apply(m.t.Context(), p.c, s)
-		m.recordReported(r.Kept, r.KeptAdopted, r.LeftBehind)
+		m.recordReported(r.Kept, r.KeptAdopted, r.LeftBehind, r.Rebuilt)
 		m.sayf("  other owner takes over: %+v, %v", r, err)
 		if err := bugOf(err); err != nil {
 			return err
@@ -289,7 +289,7 @@ func (m *model) retire() error {
 		m.works()
 		m.finalizers()
 		last, err = p.Remove(m.t.Context(), p.c, s, ForceRemoval())
-		m.recordReported(last.Kept, last.KeptAdopted, last.LeftBehind)
+		m.recordReported(last.Kept, last.KeptAdopted, last.LeftBehind, last.Rebuilt)
 		m.sayf("  other owner removes: %+v, %v", last, err)
 		if err == nil && last.Gone {
 			m.forget()

@@ -54,6 +54,8 @@ type modelWorld struct {
 	// untracked are the objects that were unknown when there was no inventory: copies of other clients, and objects without the label
 	// by which an inventory is rebuilt.
 	untracked map[types.UID]bool
+	// unlisted are the objects of kinds that could not be listed when an inventory was rebuilt, which the call reported.
+	unlisted map[types.UID]bool
 	// unsearched means that another owner took the name of the bundle over while its inventory was lost. Only an owner that installed the
 	// bundle searches for its objects, so the inventory of the other owner does not list those that its own bundle does not contain.
 	unsearched bool
@@ -68,7 +70,7 @@ func newWorld(t testing.TB) *model {
 	m.b.s.cluster, m.b.s.step = "cluster-a", 64
 	m.world = &modelWorld{
 		version: "v1.36.3", apis: []string{"v1", "apps/v1"}, lags: map[string]int{}, left: map[cluster.ObjectRef]bool{}, former: m.spec,
-		stripped: map[types.UID]bool{}, untracked: map[types.UID]bool{}, lost: map[string]bool{},
+		stripped: map[types.UID]bool{}, untracked: map[types.UID]bool{}, unlisted: map[types.UID]bool{}, lost: map[string]bool{},
 	}
 	m.restart()
 	return m
@@ -173,7 +175,7 @@ func storyOf(t *testing.T, seed uint64) string {
 }
 
 // recordReported notes what a call reported as left in the cluster.
-func (m *model) recordReported(kept, adopted []cluster.ObjectRef, behind []LeftBehind) {
+func (m *model) recordReported(kept, adopted []cluster.ObjectRef, behind []LeftBehind, rebuilt *Rebuilt) {
 	for _, k := range kept {
 		// A namespace stays if it contains an object of another owner that the call knows.
 		if k.Kind == "Namespace" && slices.ContainsFunc(slices.Collect(maps.Keys(m.foreignObjects)), func(o cluster.ObjectRef) bool { return o.Namespace == k.Name }) {
@@ -191,6 +193,14 @@ func (m *model) recordReported(kept, adopted []cluster.ObjectRef, behind []LeftB
 	}
 	for _, l := range behind {
 		m.world.left[l.Object] = true
+	}
+	if rebuilt == nil {
+		return
+	}
+	for k, o := range m.b.s.objects {
+		if slices.Contains(rebuilt.Unsearched, k.GroupKind().String()) {
+			m.world.unlisted[o.u().GetUID()] = true
+		}
 	}
 }
 

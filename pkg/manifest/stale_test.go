@@ -3,12 +3,17 @@
 package manifest
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 )
@@ -118,5 +123,37 @@ func TestStaleStepIsRepaired(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestStaleStepRecordsWhatItCannotUndo upgrades the bundle from another process before a step with older content creates an object, which
+// the step then cannot delete. The inventory lists the object, so that the other process prunes it.
+func TestStaleStepRecordsWhatItCannotUndo(t *testing.T) {
+	old, newer := bundleOf(install("web", configMap("kept"))), bundleOf(install("web", configMap("kept"), configMap("newer")))
+	stale := bundleOf(install("web", configMap("kept"), configMap("stale")))
+	made := key("ConfigMap", "apps", "stale")
+	b := newBench(t)
+	b.reconcile(old)
+	other := b.another()
+	b.interrupt(http.MethodPatch, "/configmaps/stale", func() { other.reconcile(newer) })
+	b.s.fault = func(verb string, k cluster.ObjectRef) *metav1.Status {
+		if verb == "delete" && k == made {
+			return refusal(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "busy")
+		}
+		return nil
+	}
+	if _, err := b.Apply(t.Context(), b.c, stale); !errors.As(err, new(*ChangedError)) || !strings.Contains(err.Error(), "cannot undo") {
+		t.Fatalf("want an error about the change and what could not be undone, got %v", err)
+	}
+	b.s.fault = nil
+	if b.s.objects[made] == nil {
+		t.Fatal("the step did not create the object, so the test proves nothing")
+	}
+	if diff := cmp.Diff([]string(nil), b.unlisted(newer)); diff != "" {
+		t.Errorf("objects that no inventory lists: %s", diff)
+	}
+	other.reconcile(newer)
+	if b.s.objects[made] != nil {
+		t.Error("the object is left")
 	}
 }

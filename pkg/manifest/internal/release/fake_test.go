@@ -44,6 +44,8 @@ type fakeCluster struct {
 	requests   []string
 	// deleteOn deletes an object before a request is served. changeOn lets another client change an object.
 	deleteOn, changeOn map[string]string
+	// gateway is a request that a gateway answers, which does not know an object of its own.
+	gateway string
 	// version is the last resource version.
 	version int
 }
@@ -130,7 +132,13 @@ func (c *fakeCluster) RoundTrip(r *http.Request) (*http.Response, error) {
 	if s := c.objects[c.changeOn[request]]; s != nil {
 		s.ResourceVersion += "0"
 	}
-	answer, err := c.serve(r, name)
+	var answer any
+	var err error
+	if request == c.gateway {
+		err = kerrors.NewNotFound(schema.GroupResource{Group: "management.example.org", Resource: "clusters"}, "c-1")
+	} else {
+		answer, err = c.serve(r, name)
+	}
 	w := httptest.NewRecorder()
 	w.Header().Set("Content-Type", "application/json")
 	if status := kerrors.APIStatus(nil); errors.As(err, &status) {

@@ -3,6 +3,8 @@
 package release
 
 import (
+	"slices"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
@@ -60,6 +62,7 @@ func Follow(d *Wanted, rec inventory.Part, found []Revision) (Next, inventory.Pa
 		last = d.count(&n, found)
 	}
 	d.number(&n, &rec, last)
+	n.Stale = staleOf(&n, found)
 	n.Operation = operationOf(n.Before > rec.Origin, d.RollsBack)
 	return n, rec, nil
 }
@@ -139,6 +142,17 @@ func (d *Wanted) count(n *Next, found []Revision) (last int) {
 		}
 	}
 	return last
+}
+
+// staleOf returns the revisions that are recorded as deployed, except for the next one and the one before it.
+func staleOf(n *Next, found []Revision) []int {
+	var out []int
+	for _, r := range found {
+		if r.Status == record.StatusDeployed && !slices.Contains([]int{0, n.Before, n.Number}, r.Number) {
+			out = append(out, r.Number)
+		}
+	}
+	return out
 }
 
 // wasDeployed reports whether a revision with a status was ever deployed. A revision whose hooks failed or are still running was

@@ -230,6 +230,15 @@ func TestFollow(t *testing.T) {
 			found:  []Revision{ours(2, "deployed", "old"), ours(3, "failed", "new")},
 			want:   want{Search: true, Next: Next{Operation: hook.Upgrade, State: Begins, Number: 4, Before: 2}, Part: in(apps, inventory.Part{})},
 		},
+		"LostInventoryAfterInterruption": {
+			reason: "All revisions that are still recorded as deployed are found, but only the last one is the previous one.",
+			d:      desired(),
+			rec:    in(apps, inventory.Part{}),
+			found:  []Revision{ours(1, "deployed", "old"), ours(2, "superseded", "old"), ours(3, "deployed", "mid"), ours(4, "deployed", "new")},
+			want: want{
+				Search: true, Next: Next{Operation: hook.Upgrade, State: AlreadyDeployed, Number: 4, Before: 3, Stale: []int{1}}, Part: in(apps, inventory.Part{}),
+			},
+		},
 		"UnknownNumber": {
 			reason: "A record without a number is ignored.",
 			d:      desired(),

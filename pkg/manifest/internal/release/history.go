@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +18,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
-	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
@@ -142,11 +140,8 @@ func (h History) Describe(ctx context.Context, r inventory.Release, revision int
 	if err != nil {
 		return true, err
 	}
-	err = h.Client.SendSecret(ctx, http.MethodPut, s)
-	if notfound.Is(err) {
-		return false, nil
-	}
-	return true, errors.Wrapf(ssa.Explain(err), "cannot set the status of revision %d of release %s to %s", revision, r.Name, status)
+	found, err := h.replace(ctx, s)
+	return found || err != nil, errors.Wrapf(err, "cannot set the status of revision %d of release %s to %s", revision, r.Name, status)
 }
 
 // Delete deletes the records of a release that belong to this ApplySet, including records of interrupted calls that the inventory

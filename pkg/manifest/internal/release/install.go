@@ -11,7 +11,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
@@ -69,7 +68,7 @@ func (h History) WritePending(ctx context.Context, i *NewRevision) error {
 	return h.write(ctx, i, i.pending(h.Set, i.firstDeployed(before)))
 }
 
-// WriteDeployed records that a revision is deployed, marks the previous one as superseded, and deletes the revisions beyond Keep.
+// WriteDeployed records that a revision is deployed, marks all others as superseded, and deletes the revisions beyond Keep.
 // If the revision has a pending record, only its status and description change. Before is the record of the previous revision, or
 // nil. If WriteDeployed succeeds, it also updates the record of the part.
 func (h History) WriteDeployed(ctx context.Context, i *NewRevision, before *record.Info, rec *inventory.Part) error {
@@ -77,10 +76,8 @@ func (h History) WriteDeployed(ctx context.Context, i *NewRevision, before *reco
 		return err
 	}
 	r := i.Desired.Release
-	if before != nil && before.Status == record.StatusDeployed {
-		if err := h.supersede(ctx, before); err != nil {
-			return errors.Wrapf(err, "cannot mark revision %d of release %s as superseded", i.Next.Before, r.Name)
-		}
+	if err := h.supersedeAll(ctx, i, before); err != nil {
+		return err
 	}
 	for _, old := range outdated(i.Next.Before, i.Next.Number, h.Keep) {
 		if _, err := h.Client.Delete(ctx, ssa.SecretKind, recordOf(r, old), ""); err != nil {
@@ -167,14 +164,39 @@ func (h History) refuse(ctx context.Context, i *NewRevision) error {
 	return errors.Errorf("release %s already has a record; the next attempt continues from it", i.Desired.Release.Name)
 }
 
-// supersede marks a recorded revision as superseded. It does not recreate a deleted record.
+// supersedeAll marks the other revisions that are recorded as deployed as superseded. Before is the record of the previous one, or nil.
+func (h History) supersedeAll(ctx context.Context, i *NewRevision, before *record.Info) error {
+	r := i.Desired.Release
+	if err := h.supersede(ctx, before); err != nil {
+		return errors.Wrapf(err, "cannot mark revision %d of release %s as superseded", i.Next.Before, r.Name)
+	}
+	for _, number := range i.Next.Stale {
+		stale, err := h.Get(ctx, r, number)
+		if err == nil {
+			err = h.supersede(ctx, stale)
+		}
+		if err != nil {
+			return errors.Wrapf(err, "cannot mark revision %d of release %s as superseded", number, r.Name)
+		}
+	}
+	return nil
+}
+
+// supersede marks a recorded revision as superseded if it is recorded as deployed. It does not recreate a deleted record.
 func (h History) supersede(ctx context.Context, i *record.Info) error {
+	if i == nil || i.Status != record.StatusDeployed {
+		return nil
+	}
 	s, err := i.WithStatus(record.StatusSuperseded)
 	if err != nil {
 		return err
 	}
-	if err := h.Client.SendSecret(ctx, http.MethodPut, s); !notfound.Is(err) {
-		return ssa.Explain(err)
-	}
-	return nil
+	_, err = h.replace(ctx, s)
+	return err
+}
+
+// replace replaces the record of a revision. It reports false if the record does not exist.
+func (h History) replace(ctx context.Context, s *corev1.Secret) (bool, error) {
+	gone, err := h.Client.IsSecretAbsent(ctx, s.Name, h.Client.SendSecret(ctx, http.MethodPut, s))
+	return !gone, ssa.Explain(err)
 }

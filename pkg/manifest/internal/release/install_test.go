@@ -39,6 +39,7 @@ func TestWriteDeployed(t *testing.T) {
 		rec       inventory.Part
 		keep      bool
 		deleteOn  map[string]string
+		gateway   string
 		want      want
 	}{
 		"First": {
@@ -120,6 +121,30 @@ func TestWriteDeployed(t *testing.T) {
 				Requests: []string{"GET " + secrets + "2", "POST apps/secrets"}, Statuses: []string{"2 deployed: Install complete"}, Part: noted(2, 1),
 			},
 		},
+		"Stale": {
+			reason:  "Each revision that an interrupted call left as deployed is superseded, unless its record is gone.",
+			records: []record.Options{recorded(2, "deployed", "us", "a"), recorded(3, "deployed", "us", "b")},
+			next:    Next{Operation: hook.Upgrade, Number: 4, Before: 3, Stale: []int{1, 2}},
+			want: want{
+				Requests: []string{
+					"GET " + secrets + "3", "POST apps/secrets", "PUT " + secrets + "3", "GET " + secrets + "1", "GET " + secrets + "2", "PUT " + secrets + "2",
+					"DELETE " + secrets + "2",
+				},
+				Statuses: []string{"3 superseded: said", "4 deployed: Upgrade complete"}, Part: noted(4, 0),
+			},
+		},
+		"Gateway": {
+			reason:  "A gateway that does not know another object does not prove that the record is gone.",
+			records: []record.Options{recorded(1, "deployed", "us", "a")},
+			next:    Next{Operation: hook.Upgrade, Number: 2, Before: 1},
+			gateway: "PUT " + secrets + "1",
+			want: want{
+				Requests: []string{"GET " + secrets + "1", "POST apps/secrets", "PUT " + secrets + "1"},
+				Statuses: []string{"1 deployed: said", "2 deployed: Upgrade complete"},
+				Err: "cannot mark revision 1 of release web as superseded: API server http://fake: the 404 Not Found response is not from a " +
+					"Kubernetes API server; check the server in the kubeconfig, and any proxies in between",
+			},
+		},
 		"ReplacesRun": {
 			reason:  "A revision that is replaced while its hooks run has failed.",
 			records: []record.Options{recorded(1, "deployed", "us", "a"), recorded(2, "pending-upgrade", "us", "b")},
@@ -158,7 +183,7 @@ func TestWriteDeployed(t *testing.T) {
 				c.record(o)
 			}
 			delete(c.namespaces, tc.namespace)
-			c.deleteOn = tc.deleteOn
+			c.deleteOn, c.gateway = tc.deleteOn, tc.gateway
 			i := &NewRevision{
 				Desired: desired(), Next: tc.next, Chart: chartOf(t), Rendered: rendered(t), CreateNamespace: !tc.keep, Run: tc.run, Now: now,
 			}

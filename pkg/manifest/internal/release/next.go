@@ -31,6 +31,8 @@ type Next struct {
 	Number int
 	// Before is the previously deployed revision, or 0.
 	Before int
+	// Stale are other revisions that are recorded as deployed, because a call was interrupted before it marked them as superseded.
+	Stale []int
 	// Unsearched is true if the cluster was not searched for an existing release. The record is then created and never replaced, so
 	// that an unexpected release causes a conflict.
 	Unsearched bool

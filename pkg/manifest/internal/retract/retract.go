@@ -56,37 +56,81 @@ type Input struct {
 //   - If the inventory lists an object that the call wrote in another form, Run marks the object as changed, so that the process that
 //     saved the inventory repairs it.
 //
-// Run does not change objects that were replaced, or that another bundle has adopted in the meantime.
+// Run does not change objects that were replaced, or that another bundle has adopted in the meantime. If an object cannot be deleted or
+// orphaned, Run adds it to the inventory again, so that the next call prunes it.
 func Run(ctx context.Context, in Input) error {
 	// Without an owner, the store accepts any owner and does not change it.
 	store := *in.Inventories
 	store.Owner = ""
-	var inv *inventory.Inventory
-	for try := 1; ; try++ {
-		stored, err := store.LoadUnwatched(ctx, inventory.Stored{})
-		if err != nil {
-			return err
-		}
-		inv = stored.Inventory
-		marked := mark(inv, in.Written)
-		if marked == nil {
-			break
-		}
-		_, err = store.Save(ctx, stored, marked)
-		if err == nil {
-			break
-		}
-		if changed := (*inventory.ChangedError)(nil); !errors.As(err, &changed) || try == attempts {
-			return err
-		}
+	inv, err := change(ctx, &store, func(inv *inventory.Inventory) *inventory.Inventory { return mark(inv, in.Written) })
+	if err != nil {
+		return err
 	}
 	var failed error
+	var left []ssa.Written
 	for _, o := range slices.Backward(in.Written) {
-		if err := in.delete(ctx, inv, o); err != nil && failed == nil {
-			failed = err
+		if err := in.delete(ctx, inv, o); err != nil {
+			left = append(left, o)
+			if failed == nil {
+				failed = err
+			}
 		}
 	}
+	if failed == nil {
+		return nil
+	}
+	if _, err := change(ctx, &store, func(inv *inventory.Inventory) *inventory.Inventory { return enter(inv, left) }); err != nil {
+		return errors.Errorf("%w; cannot record what is left: %v", failed, err) //nolint:errorlint // The first error is the cause.
+	}
 	return failed
+}
+
+// change saves the inventory with a change, and returns the inventory before it. The change returns nil if there is nothing to save.
+func change(ctx context.Context, s *inventory.Store, to func(inv *inventory.Inventory) *inventory.Inventory) (*inventory.Inventory, error) {
+	for try := 1; ; try++ {
+		stored, err := s.LoadUnwatched(ctx, inventory.Stored{})
+		if err != nil {
+			return nil, err
+		}
+		changed := to(stored.Inventory)
+		if changed == nil {
+			return stored.Inventory, nil
+		}
+		_, err = s.Save(ctx, stored, changed)
+		if err == nil {
+			return stored.Inventory, nil
+		}
+		if other := (*inventory.ChangedError)(nil); !errors.As(err, &other) || try == attempts {
+			return nil, err
+		}
+	}
+}
+
+// enter returns a copy of the inventory to which objects are added that the call wrote and that could not be deleted or orphaned. It
+// returns nil if there is no inventory, or nothing to add: it lists no marks and no records of releases.
+func enter(inv *inventory.Inventory, left []ssa.Written) *inventory.Inventory {
+	if inv == nil {
+		return nil
+	}
+	out, entered := inv.Clone(), false
+	for _, o := range left {
+		if o.Used || release.IsRecord(o.Ref) || out.Find(o.Ref) != nil {
+			continue
+		}
+		stage := object.StageOf(o.GVK.GroupKind())
+		if _, builtin := object.BuiltinScope(o.GVK.GroupKind()); !builtin && object.IsReplaceable(o.GVK.GroupKind()) {
+			stage = object.StageResource
+		}
+		out.Objects, entered = append(out.Objects, inventory.Entry{
+			Group: o.GVK.Group, Version: o.GVK.Version, Kind: o.GVK.Kind, Namespace: o.Ref.Namespace, Name: o.Ref.Name,
+			Part: object.PartLost, Stage: stage, UID: o.UID, Keep: !o.Created,
+		}), true
+	}
+	if !entered {
+		return nil
+	}
+	out.Sort()
+	return out
 }
 
 // mark returns a copy of the inventory in which an object counts as changed if the call wrote it in a different form than the

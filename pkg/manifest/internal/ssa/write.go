@@ -18,7 +18,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
-	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
@@ -346,10 +345,15 @@ func (c *Client) SendSecret(ctx context.Context, verb string, s *corev1.Secret) 
 func (c *Client) DeleteSecrets(ctx context.Context, namespace, selector string) error {
 	_, _, err := c.write(ctx, c.cluster.REST().Delete().AbsPath(path(SecretKind.GroupVersion(), secrets, namespace, "")).
 		Param("labelSelector", selector).SetHeader("Accept", metadataList))
-	if notfound.Is(err) {
+	if IsNamespaceMissing(err, namespace) {
 		return nil
 	}
 	return Explain(err)
+}
+
+// IsSecretAbsent reports whether a request failed because the Secret with the name does not exist. It returns any other error.
+func (c *Client) IsSecretAbsent(ctx context.Context, name string, err error) (bool, error) {
+	return c.Absent(ctx, SecretKind, secrets, name, err)
 }
 
 // NoNamespace returns the error for a missing namespace that the engine must not create.
