@@ -99,7 +99,7 @@ uninstall: ## Delete the CRDs from the cluster of KUBECONFIG. Fails if objects o
 	@echo "==> uninstall: usually takes 3 minutes the first time, then 5 seconds"
 	@hack/cluster.sh uninstall
 
-deploy: ## Apply the CRDs, and a Deployment of the provider with image IMG, to the cluster of KUBECONFIG.
+deploy: ## Apply the CRDs, and the objects of the Helm chart with image IMG, to the cluster of KUBECONFIG.
 	@echo "==> deploy: usually takes 3 minutes the first time, then 5 seconds"
 	$(NAMED)
 	@hack/cluster.sh deploy
@@ -159,10 +159,10 @@ test-unit: ## Run the unit tests, and the tests of the repository layout and of 
 	$(PLAIN) ./test/boundary/...
 
 # The suites build the programs that they run, which the cache of go test does not consider: hence -count=1.
-test-cli: ## Test kymactl with real registries, and the make targets.
+test-cli: ## Test kymactl with real registries, the make targets, and the Helm chart.
 	@echo "==> test-cli: usually takes 6 minutes"
 	@$(TOOLS) build $(TESTED)
-	go test -count=1 -p 1 ./test/cosign ./test/interop ./test/kymactl ./test/makefile -timeout 30m
+	go test -count=1 -p 1 ./test/cosign ./test/interop ./test/kymactl ./test/makefile ./test/chart -timeout 30m
 
 test-integration: ## Test the provider with two real API servers.
 	@echo "==> test-integration: usually takes 16 minutes"

@@ -6,15 +6,14 @@
 #
 #   hack/cluster.sh install|uninstall|deploy|undeploy|run
 #
-# install applies the CRDs, deploy also the provider with the image IMG; uninstall and undeploy delete what these applied.
+# install applies the CRDs, deploy also the objects of the Helm chart, with the image IMG; uninstall and undeploy delete what these applied.
 # run only checks that the cluster has all CRDs.
 set -eu
 cd "$(dirname "$0")/.."
 
 target=$1
 crds=package/crds
-role=examples/rbac/control-plane.yaml
-deployment=package/deployment.yaml
+system=provider-kyma-system
 
 fail() {
 	echo "make $target: error: $*" >&2
@@ -46,6 +45,13 @@ refuse_used() {
 		"($(echo "$answer" | wc -l | tr -d ' ') in total): delete them first, while the provider is running"
 }
 
+# render prints the objects of the chart, and their namespace, with the image IMG.
+render() {
+	helm=$(go run ./cluster/tools/cmd/tools path helm)
+	printf '{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "%s"}}\n---\n' $system
+	"$helm" template provider-kyma charts/provider-kyma --namespace $system | sed "s|image: .*|image: ${IMG:-none}|"
+}
+
 apply() { "$kubectl" apply --server-side "$@"; }
 
 delete() { "$kubectl" delete --ignore-not-found --timeout=2m "$@"; }
@@ -75,14 +81,17 @@ uninstall)
 	;;
 deploy)
 	install_crds
-	sed "s|image: .*|image: $IMG|" $deployment | apply -f $role -f -
-	echo "to wait until the provider is running: kubectl rollout status deployment/provider-kyma -n provider-kyma-system"
+	objects=$(render)
+	echo "$objects" | apply -f -
+	echo "to wait until the provider is running: kubectl rollout status deployment/provider-kyma -n $system"
 	;;
 undeploy)
 	refuse_packaged
 	find_crds
 	refuse_used
-	delete -f $deployment -f $role -f $crds
+	objects=$(render)
+	echo "$objects" | delete -f -
+	delete -f $crds
 	;;
 run)
 	find_crds

@@ -178,7 +178,9 @@ func storyOf(t *testing.T, seed uint64) string {
 func (m *model) recordReported(kept, adopted []cluster.ObjectRef, behind []LeftBehind, rebuilt *Rebuilt) {
 	for _, k := range kept {
 		// A namespace stays if it contains an object of another owner that the call knows.
-		if k.Kind == "Namespace" && slices.ContainsFunc(slices.Collect(maps.Keys(m.foreignObjects)), func(o cluster.ObjectRef) bool { return o.Namespace == k.Name }) {
+		isIn := func(o cluster.ObjectRef) bool { return o.Namespace == k.Name }
+		if k.Kind == "Namespace" && (slices.ContainsFunc(slices.Collect(maps.Keys(m.foreignObjects)), isIn) ||
+			slices.ContainsFunc(behind, func(l LeftBehind) bool { return isIn(l.Object) })) {
 			m.loose[k] = true
 		}
 	}

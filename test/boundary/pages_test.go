@@ -40,7 +40,7 @@ var (
 
 // roots returns the directories with which a path of this repository begins.
 func roots() []string {
-	return []string{"apis", "cluster", "cmd", "docs", "examples", "hack", "internal", "package", "pkg", "test"}
+	return []string{"apis", "charts", "cluster", "cmd", "docs", "examples", "hack", "internal", "package", "pkg", "test"}
 }
 
 // bases returns the directories in which CONTRIBUTING.md resolves a path that does not begin at the root.

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chart
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
+)
+
+// podMonitors is a CRD with the fields of PodMonitors that the chart sets, according to the API reference of the Prometheus operator.
+func podMonitors() *apiextensionsv1.CustomResourceDefinition {
+	text := apiextensionsv1.JSONSchemaProps{Type: "string"}
+	object := func(props map[string]apiextensionsv1.JSONSchemaProps) apiextensionsv1.JSONSchemaProps {
+		return apiextensionsv1.JSONSchemaProps{Type: "object", Properties: props}
+	}
+	free := true
+	selector := apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &free}
+	endpoint := object(map[string]apiextensionsv1.JSONSchemaProps{"port": text, "interval": text})
+	schema := object(map[string]apiextensionsv1.JSONSchemaProps{"spec": object(map[string]apiextensionsv1.JSONSchemaProps{
+		"selector":            selector,
+		"podMetricsEndpoints": {Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &endpoint}},
+	})})
+	return &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "podmonitors.monitoring.coreos.com"},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: "monitoring.coreos.com", Scope: apiextensionsv1.NamespaceScoped,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "podmonitors", Kind: "PodMonitor", ListKind: "PodMonitorList"},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
+				Name: "v1", Served: true, Storage: true, Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &schema},
+			}},
+		},
+	}
+}
+
+// TestInstall installs, upgrades and uninstalls the packed chart in a real control plane, whose nodes are simulated.
+func TestInstall(t *testing.T) {
+	c, err := controlplane.Start(t.Context(), controlplane.Options{Name: "chart", Dir: t.TempDir()}.Complete())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Stop()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	admin, err := client.New(c.Config(), client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHelm(t)
+	crds := filepath.Join(h.chart, "..", "..", "package", "crds")
+	h.env = append(h.env, "KUBECONFIG="+c.KubeconfigFile())
+	packed := t.TempDir()
+	h.mustRun(t, "package", h.chart, "--version", "1.2.3", "--app-version", "v1.2.3", "--destination", packed)
+	h.chart = filepath.Join(packed, "provider-kyma-1.2.3.tgz")
+	h.mustRun(t, "install", release, h.chart, "--namespace", namespace, "--create-namespace", "--wait", "--timeout=5m")
+	checkRunning(t, admin, 2)
+	checkKinds(t, admin, crds)
+
+	if err := admin.Create(t.Context(), podMonitors()); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "PodMonitors are served", func(ctx context.Context) (bool, string, error) {
+		crd := podMonitors()
+		err := admin.Get(ctx, client.ObjectKeyFromObject(crd), crd)
+		served := false
+		for _, cond := range crd.Status.Conditions {
+			served = served || cond.Type == apiextensionsv1.Established && cond.Status == apiextensionsv1.ConditionTrue
+		}
+		return served, fmt.Sprint(crd.Status.Conditions), err
+	})
+	h.mustRun(t, "upgrade", release, h.chart, "--namespace", namespace, "--wait", "--timeout=5m", "--set=replicas=3",
+		"--set=metrics.podMonitor.enabled=true", "--set=inCluster.enabled=true", "--set=inCluster.namespaces={team-a}", "--set=networkPolicy.from=null")
+	checkRunning(t, admin, 3)
+	config := &v1alpha1.ClusterProviderConfig{}
+	if err := admin.Get(t.Context(), client.ObjectKey{Name: "in-cluster"}, config); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"team-a"}, config.Spec.AllowedNamespaces.Names); diff != "" {
+		t.Errorf("namespaces that may use the cluster itself: -want, +got:\n%s", diff)
+	}
+	closed := &networkingv1.NetworkPolicy{}
+	if err := admin.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: release}, closed); err != nil || len(closed.Spec.Ingress) > 0 {
+		t.Errorf("want a NetworkPolicy that allows no peers, got %+v, %v", closed.Spec.Ingress, err)
+	}
+
+	h.mustRun(t, "uninstall", release, "--namespace", namespace, "--wait", "--timeout=5m")
+	err = admin.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: release}, &appsv1.Deployment{})
+	if !kerrors.IsNotFound(err) {
+		t.Errorf("the Deployment is left: %v", err)
+	}
+	// Without them, all Kymas and Manifests would be lost.
+	checkKinds(t, admin, crds)
+}
+
+func await(t *testing.T, what string, look process.Look) {
+	t.Helper()
+	if err := (process.Wait{What: what}).Until(t.Context(), look); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checkRunning checks that this number of replicas is available, and that the drain of a node takes one of them at a time.
+func checkRunning(t *testing.T, c client.Client, replicas int32) {
+	t.Helper()
+	key := client.ObjectKey{Namespace: namespace, Name: release}
+	d := &appsv1.Deployment{}
+	if err := c.Get(t.Context(), key, d); err != nil {
+		t.Fatal(err)
+	}
+	if d.Status.AvailableReplicas != replicas {
+		t.Errorf("want %d replicas, got %+v", replicas, d.Status)
+	}
+	await(t, "a PodDisruptionBudget protects the pods", func(ctx context.Context) (bool, string, error) {
+		b := &policyv1.PodDisruptionBudget{}
+		err := c.Get(ctx, key, b)
+		return b.Status.ExpectedPods == replicas && b.Status.DisruptionsAllowed == 1, fmt.Sprintf("%+v", b.Status), err
+	})
+}
+
+// checkKinds checks that the control plane has the CRDs in a directory.
+func checkKinds(t *testing.T, c client.Client, dir string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := &apiextensionsv1.CustomResourceDefinitionList{}
+	if err := c.List(t.Context(), list); err != nil {
+		t.Fatal(err)
+	}
+	got := 0
+	for i := range list.Items {
+		if list.Items[i].Spec.Group == v1alpha1.Group {
+			got++
+		}
+	}
+	if want := len(files); got != want || got == 0 {
+		t.Errorf("want %d CRDs, got %d", want, got)
+	}
+}
