@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -68,4 +69,33 @@ func TestSharedPartRepaired(t *testing.T) {
 			b.wantReady(tc.reason, s)
 		})
 	}
+}
+
+// TestSharedPartInherits checks that an install that keeps a CRD of a removed install is neither upgraded nor runs its hooks: its content is
+// the same.
+func TestSharedPartInherits(t *testing.T) {
+	b := newBench(t)
+	heir := install("heir", "crds/"+tmplCRD, configMap("y"), hookJob("first", "pre-upgrade"), hookJob("last", "post-upgrade"))
+	s := bundleOf(install("owner", "crds/"+tmplCRD, configMap("x")), heir)
+	b.reconcile(s)
+	if en := b.inventory(s).Find(widgetsCRD); en == nil || en.Part != "owner" {
+		t.Fatalf("the CRD must belong to the first install: %+v", en)
+	}
+	uid := b.s.uidOf(widgetsCRD)
+	s.Installs = s.Installs[1:]
+	b.s.took()
+	b.reconcile(s)
+	for _, request := range b.s.took() {
+		if strings.Contains(request, " Job ") || strings.Contains(request, "heir.v2") {
+			t.Errorf("the other install is upgraded: %s", request)
+		}
+	}
+	inv := b.inventory(s)
+	if en := inv.Find(widgetsCRD); en == nil || en.Part != "heir" || inv.Parts["heir"].Revision != 1 {
+		t.Errorf("want the CRD in revision 1 of the other install, got %+v in %+v", en, inv.Parts)
+	}
+	if diff := cmp.Diff(uid, b.s.uidOf(widgetsCRD)); diff != "" {
+		t.Errorf("UID of the CRD: -want, +got:\n%s", diff)
+	}
+	b.wantReady("The other install has the CRD.", s)
 }

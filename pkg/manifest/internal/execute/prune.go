@@ -33,7 +33,7 @@ func (p *progress) markLeaving() {
 }
 
 // recordPrunes records in the inventory that the objects that parts no longer contain are pruned, handed over or orphaned, as
-// specified in actions. A part to which an object is handed over is applied again.
+// specified in actions. The objects of a part to which an object is handed over are applied again.
 func (p *progress) recordPrunes(actions []plan.ObjectAction) {
 	if len(actions) == 0 {
 		return
@@ -47,7 +47,7 @@ func (p *progress) recordPrunes(actions []plan.ObjectAction) {
 			en.Pruned = true
 		case plan.HandOver:
 			rec := p.inventory.Parts[a.Heir]
-			rec.Invalidate()
+			rec.Reapply()
 			rec.Shared = slices.DeleteFunc(slices.Clone(rec.Shared), func(s string) bool { return s == en.Name })
 			p.inventory.Parts[a.Heir] = rec
 			en.Part, en.Pruned = a.Heir, false

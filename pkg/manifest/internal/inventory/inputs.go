@@ -22,6 +22,10 @@ func (r *Part) Applied() Inputs { return Inputs{Digest: r.Digest, Content: r.Con
 // Invalidate makes the engine apply the part again, even with the same inputs.
 func (r *Part) Invalidate() { r.Digest, r.Content = "", "" }
 
+// Reapply makes the engine apply the objects of the part again, as after a change of labels: without hooks and without a revision. If an
+// older version recorded no Content, it does the same as Invalidate.
+func (r *Part) Reapply() { r.Digest = "" }
+
 // Of returns the inputs for which the run began.
 func (r *Run) Of() Inputs { return Inputs{Digest: r.Inputs, Content: r.Content} }
 
