@@ -25,7 +25,8 @@ to complete the setup. If another client has set a field to a different value, t
 take over the field, use --force-conflicts.
 
 The command installs the CRDs of this version of kymactl. It does not change CRDs that belong to a package. Without
---package, the command doesn't start the provider: run the provider as a process, or let Crossplane run it.
+--package, the command doesn't start the provider: run the provider as a process or with the Helm chart, or let
+Crossplane run it. If no provider processes the Kyma within a few seconds, the command prints a warning.
 
 The command reduces the kubeconfig of --target-kubeconfig to a single context, embeds the files that it refers to, and
 stores it in the Secret NAME-kubeconfig. It never prints the content. Like the provider, it rejects kubeconfigs that use
@@ -132,7 +133,7 @@ func (d *deployment) run(ctx context.Context) error {
 	if d.o.wait {
 		return d.awaitReady(ctx)
 	}
-	return nil
+	return d.awaitAnswer(ctx)
 }
 
 // makeNamespace creates the namespace if it doesn't exist. If the user is not allowed to get namespaces, it assumes that the

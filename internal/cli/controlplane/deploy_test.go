@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -77,7 +78,7 @@ func TestDryRunOnAnEmptyControlPlane(t *testing.T) {
 	wipe(t)
 	template := filepath.Join(t.TempDir(), "t.yaml")
 	write(t, template, oneTemplate)
-	r := succeed(t, NewDeploy, "-n", "nowhere", "--target-kubeconfig", target(t), "--template", template, "--module", "istio", "--dry-run")
+	r := succeed(t, newDeploy, "-n", "nowhere", "--target-kubeconfig", target(t), "--template", template, "--module", "istio", "--dry-run")
 	got := lines(r.out)
 	if n := len(got["created (server dry run)"]); len(got) != 1 || n != 9+5 {
 		t.Errorf("deploy --dry-run: want 14 objects that would be created, got\n%s", r.out)
@@ -95,7 +96,7 @@ func TestDeployTwice(t *testing.T) {
 	args := []string{"-n", "twice", "--target-kubeconfig", target(t), "--template", template, "--channel", "fast", "--module", "istio", "--module", "other=regular"}
 	objects := append(crdObjects(t), kymaIn("twice"), configIn("twice"), secretIn("twice"), templateObject("istio-regular"))
 
-	first := succeed(t, NewDeploy, args...)
+	first := succeed(t, newDeploy, args...)
 	if n := len(lines(first.out)["created"]); n != 14 {
 		t.Errorf("deploy: want 14 objects created, got\n%s", first.out)
 	}
@@ -113,7 +114,7 @@ func TestDeployTwice(t *testing.T) {
 	before := state(t, objects...)
 
 	for _, again := range [][]string{args, {"-n", "twice"}, {"-n", "twice", "--provider-config", "default"}, append(args, "--dry-run"), append(args, "--force-conflicts")} {
-		r := succeed(t, NewDeploy, again...)
+		r := succeed(t, newDeploy, again...)
 		got := lines(r.out)
 		if len(got) != 1 || len(got["unchanged"])+len(got["unchanged (server dry run)"]) == 0 {
 			t.Errorf("deploy %s: want everything unchanged, got\n%s", again, r.out)
@@ -128,14 +129,14 @@ func TestDeployTwice(t *testing.T) {
 	}
 
 	changes := append(slices.Clone(args), "--channel", "stable", "--module", "mine=fast", "--dry-run")
-	r := succeed(t, NewDeploy, changes...)
+	r := succeed(t, newDeploy, changes...)
 	if got := lines(r.out)["configured (server dry run)"]; len(got) != 1 {
 		t.Errorf("deploy %s: want the Kyma configured, got\n%s", changes, r.out)
 	}
 	if diff := cmp.Diff(before, state(t, objects...)); diff != "" {
 		t.Errorf("a dry run changed something: -before, +after:\n%s", diff)
 	}
-	r = succeed(t, NewDeploy, "-n", "twice", "--channel", "stable", "--module", "mine=fast", "--skip-crds", "-o", "jsonpath={.objects[?(@.action=='configured')].kind}")
+	r = succeed(t, newDeploy, "-n", "twice", "--channel", "stable", "--module", "mine=fast", "--skip-crds", "-o", "jsonpath={.objects[?(@.action=='configured')].kind}")
 	if strings.TrimSpace(r.out) != "Kyma" {
 		t.Errorf("deploy: want the Kyma configured, got %q", r.out)
 	}
@@ -147,7 +148,7 @@ func TestDeployTwice(t *testing.T) {
 
 func TestDeployConflict(t *testing.T) {
 	defined(t)
-	succeed(t, NewDeploy, "-n", "conflict", "--in-cluster", "--channel", "regular")
+	succeed(t, newDeploy, "-n", "conflict", "--in-cluster", "--channel", "regular")
 	patch(t, kymaIn("conflict"), `{"spec":{"forProvider":{"channel":"fast"}}}`)
 	r := run(t, NewDeploy, "-n", "conflict", "--channel", "regular")
 	const want = `Kyma conflict/default: field spec.forProvider.channel is owned by "another"; use --force-conflicts to take over these fields`
@@ -158,11 +159,11 @@ func TestDeployConflict(t *testing.T) {
 		t.Errorf("a dry run does not see the conflict: %s", diff)
 	}
 	// Without --channel there is no conflict, and the channel stays.
-	succeed(t, NewDeploy, "-n", "conflict")
+	succeed(t, newDeploy, "-n", "conflict")
 	if got, _, _ := unstructured.NestedString(mustGet(t, kymaIn("conflict")).Object, "spec", "forProvider", "channel"); got != "fast" {
 		t.Errorf("channel: want fast, got %s", got)
 	}
-	succeed(t, NewDeploy, "-n", "conflict", "--channel", "regular", "--force-conflicts")
+	succeed(t, newDeploy, "-n", "conflict", "--channel", "regular", "--force-conflicts")
 	if got, _, _ := unstructured.NestedString(mustGet(t, kymaIn("conflict")).Object, "spec", "forProvider", "channel"); got != "regular" {
 		t.Errorf("channel: want regular, got %s", got)
 	}
@@ -174,11 +175,11 @@ func TestDeployConfigs(t *testing.T) {
 	if command.CodeOf(r.err) != command.ExitNotFound || r.out != "" {
 		t.Errorf("deploy without a config: want exit code %d and nothing done, got %v\n%s", command.ExitNotFound, r.err, r.out)
 	}
-	succeed(t, NewDeploy, "-n", "configs", "--in-cluster")
+	succeed(t, newDeploy, "-n", "configs", "--in-cluster")
 	if diff := cmp.Diff(reference{kind: "ClusterProviderConfig", name: "control-plane"}, referenceOf(mustGet(t, kymaIn("configs"))), cmp.AllowUnexported(reference{})); diff != "" {
 		t.Errorf("config of the Kyma: -want, +got:\n%s", diff)
 	}
-	succeed(t, NewDeploy, "-n", "configs-of-others", "--in-cluster")
+	succeed(t, newDeploy, "-n", "configs-of-others", "--in-cluster")
 	names, _, _ := unstructured.NestedStringSlice(mustGet(t, object{
 		GroupVersionKind: v1alpha1.ClusterProviderConfigGroupVersionKind, Name: "control-plane",
 	}).Object, "spec", "allowedNamespaces", "names")
@@ -190,7 +191,7 @@ func TestDeployConfigs(t *testing.T) {
 	if command.CodeOf(r.err) != command.ExitExists || !strings.Contains(r.err.Error(), "cannot be changed to") || get(t, secretIn("configs")) != nil {
 		t.Errorf("deploy to another cluster: want exit code %d and nothing done, got %v", command.ExitExists, r.err)
 	}
-	succeed(t, NewDeploy, "-n", "configs", "--kyma", "second", "--provider-config", "control-plane")
+	succeed(t, newDeploy, "-n", "configs", "--kyma", "second", "--provider-config", "control-plane")
 }
 
 func TestDeploysAtOnce(t *testing.T) {
@@ -250,7 +251,7 @@ func TestDeployKilledAnywhere(t *testing.T) {
 		d := deploymentFor(t, counted, namespace, kubeconfig)
 		err := d.run(ctx)
 		kill()
-		succeed(t, NewDeploy, "-n", namespace, "--target-kubeconfig", kubeconfig, "--module", "m")
+		succeed(t, newDeploy, "-n", namespace, "--target-kubeconfig", kubeconfig, "--module", "m")
 		mustGet(t, secretIn(namespace))
 		mustGet(t, configIn(namespace))
 		if diff := cmp.Diff(map[string]string{"m": ""}, modulesOf(t, namespace)); diff != "" {
@@ -259,6 +260,35 @@ func TestDeployKilledAnywhere(t *testing.T) {
 		if err == nil {
 			return
 		}
+	}
+}
+
+// newDeploy returns the command without the warning about a provider, which does not run here.
+func newDeploy(e *command.Environment) *cobra.Command {
+	c := NewDeploy(e)
+	if err := c.Flags().Set("provider-timeout", "0"); err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// TestDeployWarns checks that deploy warns only if no provider processes the current spec of the Kyma.
+func TestDeployWarns(t *testing.T) {
+	defined(t)
+	const warning = "no provider has processed Kyma warns/default within 500ms: check that it runs in this control plane"
+	args := []string{"-n", "warns", "--in-cluster", "--provider-timeout=500ms"}
+	if r := succeed(t, NewDeploy, args...); !strings.Contains(r.said, warning) {
+		t.Errorf("deploy without a provider: want a warning, got %q", r.said)
+	}
+	setCondition(t, kymaIn("warns"), "Synced", "False", "cannot connect")
+	if r := succeed(t, NewDeploy, args...); strings.Contains(r.said, "no provider") {
+		t.Errorf("deploy with a provider: want no warning, got %q", r.said)
+	}
+	if r := succeed(t, NewDeploy, append(args, "--module", "istio")...); !strings.Contains(r.said, warning) {
+		t.Errorf("deploy of a new spec that no provider has processed: want a warning, got %q", r.said)
+	}
+	if r := succeed(t, NewDeploy, append(args, "--module", "other", "--dry-run")...); strings.Contains(r.said, "no provider") {
+		t.Errorf("deploy --dry-run: want no warning, got %q", r.said)
 	}
 }
 
@@ -271,7 +301,7 @@ func TestDeployWaits(t *testing.T) {
 	setCondition(t, kymaIn("waits"), "Ready", "False", "module istio: waits for Deployment")
 	timeOut(t, NewDeploy, "module istio: waits for Deployment", args...)
 	setCondition(t, kymaIn("waits"), "Ready", "True", "")
-	succeed(t, NewDeploy, args...)
+	succeed(t, newDeploy, args...)
 	// The Kyma was Ready with its previous spec.
 	timeOut(t, NewDeploy, unknown, append(args, "--module", "istio")...)
 

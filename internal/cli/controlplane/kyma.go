@@ -216,6 +216,29 @@ func (d *deployment) awaitReady(ctx context.Context) error {
 	})
 }
 
+// awaitAnswer waits until a provider has processed the current spec of the Kyma, and prints a warning if none does in time.
+func (d *deployment) awaitAnswer(ctx context.Context) error {
+	if d.o.dryRun || d.o.answer == 0 {
+		return nil
+	}
+	short, cancel := context.WithTimeout(ctx, d.o.answer)
+	defer cancel()
+	err := await(short, d.applier.e, "the provider to process "+d.kymaObject().words(), func(ctx context.Context) (bool, string, error) {
+		u, err := d.plane.live(ctx, d.kymaObject())
+		if err != nil || u == nil {
+			return false, "does not exist yet", err
+		}
+		synced, _ := condition(u, "Synced")
+		return synced != "", "not processed yet", nil
+	})
+	if ctx.Err() != nil || err == nil || command.CodeOf(err) != command.ExitTimeout {
+		return err
+	}
+	d.applier.e.Warnf("no provider has processed %s within %s: check that it runs in this control plane, and that its kinds are active",
+		d.kymaObject().words(), d.o.answer)
+	return nil
+}
+
 // ready reports whether a Kyma is Ready with its current spec. If not, the string explains why. The condition Synced takes
 // precedence, because its message contains the cause.
 func ready(kyma *unstructured.Unstructured) (bool, string) {

@@ -4,6 +4,7 @@ package controlplane
 
 import (
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -13,6 +14,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
 )
+
+// answerTimeout is longer than a running provider needs to process a new Kyma.
+const answerTimeout = 5 * time.Second
 
 // deployOptions holds the flags of deploy.
 type deployOptions struct {
@@ -32,6 +36,7 @@ type deployOptions struct {
 	moduleArgs []string
 
 	wait   bool
+	answer time.Duration
 	dryRun bool
 	force  bool
 
@@ -54,6 +59,8 @@ func (o *deployOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.channel, "channel", "", "`CHANNEL` of the Kyma (default: the current channel, or regular)")
 	f.StringArrayVar(&o.moduleArgs, "module", nil, "`NAME[=CHANNEL]` of an additional module to enable; can be repeated")
 	f.BoolVar(&o.wait, "wait", false, "wait until the Kyma is Ready")
+	f.DurationVar(&o.answer, "provider-timeout", answerTimeout, "`DURATION` after which a warning is printed if no provider has processed the Kyma; "+
+		"0 means no warning")
 	f.BoolVar(&o.dryRun, "dry-run", false, "use server-side dry runs to show what the command would do, without changing anything")
 	f.BoolVar(&o.force, "force-conflicts", false, "take over fields that other clients have set to different values")
 }

@@ -26,7 +26,7 @@ func together(n int, one func(i int) result) []result {
 func TestUndeploysAtOnce(t *testing.T) {
 	template := filepath.Join(t.TempDir(), "t.yaml")
 	write(t, template, strings.ReplaceAll(oneTemplate, "istio", "gone-at-once"))
-	succeed(t, NewDeploy, "-n", "gone-at-once", "--target-kubeconfig", target(t), "--template", template, "--module", "gone-at-once")
+	succeed(t, newDeploy, "-n", "gone-at-once", "--target-kubeconfig", target(t), "--template", template, "--module", "gone-at-once")
 	// All of them wait while the provider removes the modules.
 	patch(t, kymaIn("gone-at-once"), `{"metadata":{"finalizers":["example.org/hold"]}}`)
 	results := make(chan []result)
@@ -76,9 +76,9 @@ func TestUndeploysAtOnce(t *testing.T) {
 func TestUndeploysOfNeighbours(t *testing.T) {
 	defined(t)
 	const n = 4
-	succeed(t, NewDeploy, "-n", "neighbours", "--target-kubeconfig", target(t), "--kyma", "k0", "--provider-config", "shared")
+	succeed(t, newDeploy, "-n", "neighbours", "--target-kubeconfig", target(t), "--kyma", "k0", "--provider-config", "shared")
 	for i := 1; i < n; i++ {
-		succeed(t, NewDeploy, "-n", "neighbours", "--provider-config", "shared", "--kyma", "k"+strconv.Itoa(i))
+		succeed(t, newDeploy, "-n", "neighbours", "--provider-config", "shared", "--kyma", "k"+strconv.Itoa(i))
 	}
 	for i, r := range together(n, func(i int) result {
 		return run(t, NewUndeploy, "-n", "neighbours", "-o", "json", "--kyma", "k"+strconv.Itoa(i))
@@ -104,7 +104,7 @@ func TestUndeploysOfNeighbours(t *testing.T) {
 // undeploy lists its objects.
 func TestUndeployCRDsAtOnce(t *testing.T) {
 	wipe(t)
-	succeed(t, NewDeploy, "-n", "whole-at-once", "--target-kubeconfig", target(t))
+	succeed(t, newDeploy, "-n", "whole-at-once", "--target-kubeconfig", target(t))
 	for i, r := range together(4, func(int) result { return run(t, NewUndeploy, "-n", "whole-at-once", "--crds", "-o", "json") }) {
 		if r.err != nil {
 			t.Errorf("undeploy %d: %v\n%s", i, r.err, r.said)

@@ -79,7 +79,7 @@ func TestWaitingFor(t *testing.T) {
 func TestUndeployTwice(t *testing.T) {
 	template := filepath.Join(t.TempDir(), "t.yaml")
 	write(t, template, strings.ReplaceAll(oneTemplate, "istio", "undone"))
-	succeed(t, NewDeploy, "-n", "undone", "--target-kubeconfig", target(t), "--template", template)
+	succeed(t, newDeploy, "-n", "undone", "--target-kubeconfig", target(t), "--template", template)
 	cases := []struct {
 		reason string
 		args   []string
@@ -117,8 +117,8 @@ func TestUndeployTwice(t *testing.T) {
 
 func TestUndeployOfOthers(t *testing.T) {
 	defined(t)
-	succeed(t, NewDeploy, "-n", "others", "--target-kubeconfig", target(t))
-	succeed(t, NewDeploy, "-n", "others", "--provider-config", "default", "--kyma", "second")
+	succeed(t, newDeploy, "-n", "others", "--target-kubeconfig", target(t))
+	succeed(t, newDeploy, "-n", "others", "--provider-config", "default", "--kyma", "second")
 	patch(t, kymaIn("others"), `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`)
 
 	r := succeed(t, NewUndeploy, "-n", "others", "-o", "json")
@@ -145,7 +145,7 @@ func TestUndeployOfOthers(t *testing.T) {
 }
 
 func TestUndeployHangs(t *testing.T) {
-	succeed(t, NewDeploy, "-n", "hangs", "--target-kubeconfig", target(t))
+	succeed(t, newDeploy, "-n", "hangs", "--target-kubeconfig", target(t))
 	patch(t, kymaIn("hangs"), `{"metadata":{"finalizers":["example.org/provider"]}}`)
 	timeOut(t, NewUndeploy, ": is the provider running?", "-n", "hangs")
 

@@ -18,8 +18,8 @@ const untilResync = 8 * time.Minute
 // TestUndeployCRDs checks that undeploy deletes the CRDs only if no objects of their kinds exist.
 func TestUndeployCRDs(t *testing.T) {
 	wipe(t)
-	succeed(t, NewDeploy, "-n", "crds", "--in-cluster")
-	succeed(t, NewDeploy, "-n", "crds", "--provider-config", "control-plane", "--kyma", "second")
+	succeed(t, newDeploy, "-n", "crds", "--in-cluster")
+	succeed(t, newDeploy, "-n", "crds", "--provider-config", "control-plane", "--kyma", "second")
 
 	r := run(t, NewUndeploy, "-n", "crds", "--crds")
 	if command.CodeOf(r.err) != command.ExitFailure || !strings.Contains(r.err.Error(), "Kyma crds/second, ClusterProviderConfig control-plane") {

@@ -68,7 +68,7 @@ func TestPackage(t *testing.T) {
 	crossplaneKind(t, providerKind(), "providers")
 	crossplaneKind(t, policyKind(), "managedresourceactivationpolicies")
 
-	r = succeed(t, NewDeploy, append(args, "--dry-run")...)
+	r = succeed(t, newDeploy, append(args, "--dry-run")...)
 	if n := len(lines(r.out)["created (server dry run)"]); n != 5 || get(t, providerObject()) != nil {
 		t.Errorf("deploy --package --dry-run: want 5 objects and nothing done, got\n%s", r.out)
 	}
@@ -93,15 +93,15 @@ func TestPackage(t *testing.T) {
 	if err := plane.Status().Update(t.Context(), provider); err != nil {
 		t.Fatal(err)
 	}
-	succeed(t, NewDeploy, args...)
+	succeed(t, newDeploy, args...)
 	objects := append(crdObjects(t), providerObject(), policy)
 	before := state(t, objects...)
 
-	r = succeed(t, NewDeploy, "-n", "package")
+	r = succeed(t, newDeploy, "-n", "package")
 	if !strings.Contains(r.said, "The CRDs belong to a package (ProviderRevision provider-kyma-1)") {
 		t.Errorf("deploy besides a package: it does not say that it keeps the CRDs: %q", r.said)
 	}
-	succeed(t, NewDeploy, args...)
+	succeed(t, newDeploy, args...)
 	if diff := cmp.Diff(before, state(t, objects...)); diff != "" {
 		t.Errorf("deploy besides a package: -before, +after:\n%s", diff)
 	}
