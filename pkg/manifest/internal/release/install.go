@@ -5,6 +5,7 @@ package release
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -170,7 +171,11 @@ func (h History) supersedeAll(ctx context.Context, i *NewRevision, before *recor
 	if err := h.supersede(ctx, before); err != nil {
 		return errors.Wrapf(err, "cannot mark revision %d of release %s as superseded", i.Next.Before, r.Name)
 	}
-	for _, number := range i.Next.Stale {
+	numbers, err := h.stale(ctx, i)
+	if err != nil {
+		return err
+	}
+	for _, number := range numbers {
 		stale, err := h.Get(ctx, r, number)
 		if err == nil {
 			err = h.supersede(ctx, stale)
@@ -180,6 +185,19 @@ func (h History) supersedeAll(ctx context.Context, i *NewRevision, before *recor
 		}
 	}
 	return nil
+}
+
+// stale returns the other revisions that are recorded as deployed. If the hooks of the revision began in an earlier call, it searches for
+// them: a rollback that was interrupted after it wrote its own record is not in the inventory.
+func (h History) stale(ctx context.Context, i *NewRevision) ([]int, error) {
+	if i.Next.State != Resumes || len(i.Next.Stale) > 0 {
+		return i.Next.Stale, nil
+	}
+	found, err := h.List(ctx, i.Desired.Release)
+	if err != nil {
+		return nil, err
+	}
+	return staleOf(&i.Next, slices.DeleteFunc(found, func(r Revision) bool { return !r.Ours })), nil
 }
 
 // supersede marks a recorded revision as superseded if it is recorded as deployed. It does not recreate a deleted record.

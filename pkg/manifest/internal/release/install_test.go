@@ -108,8 +108,24 @@ func TestWriteDeployed(t *testing.T) {
 			run:     pending,
 			rec:     inventory.Part{Revision: 1, Run: pending},
 			want: want{
-				Requests: []string{"GET " + secrets + "1", "GET " + secrets + "2", "PUT " + secrets + "2", "PUT " + secrets + "1"},
+				Requests: []string{"GET " + secrets + "1", "GET " + secrets + "2", "PUT " + secrets + "2", "PUT " + secrets + "1", "GET " + all},
 				Statuses: []string{"1 superseded: said", "2 deployed: Upgrade complete"}, Part: noted(2, 0),
+			},
+		},
+		"AfterHooksAndRollback": {
+			reason: "A rollback that was interrupted after it recorded its revision, while the hooks of this one ran, is superseded.",
+			records: []record.Options{
+				recorded(1, "deployed", "us", "a"), recorded(2, "failed", "us", "new"), recorded(3, "deployed", "us", "a"), recorded(4, "deployed", "", ""),
+			},
+			next: Next{Operation: hook.Upgrade, State: Resumes, Number: 2, Before: 1},
+			run:  pending,
+			rec:  inventory.Part{Revision: 1, Run: pending},
+			want: want{
+				Requests: []string{
+					"GET " + secrets + "1", "GET " + secrets + "2", "PUT " + secrets + "2", "PUT " + secrets + "1", "GET " + all,
+					"GET " + secrets + "3", "PUT " + secrets + "3",
+				},
+				Statuses: []string{"1 superseded: said", "2 deployed: Upgrade complete", "3 superseded: said", "4 deployed: said"}, Part: noted(2, 0),
 			},
 		},
 		"AfterHooksOfDeleted": {
