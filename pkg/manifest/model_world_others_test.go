@@ -71,7 +71,7 @@ func (m *model) otherProcess(b int) error {
 		m.upset()
 	default:
 		m.world.begin(m)
-		m.adopts()
+		m.unwant()
 	}
 	for range steps {
 		if b%4 == 3 {

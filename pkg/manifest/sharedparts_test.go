@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // TestSharedPartRepaired checks that a repair, or a change of labels, of an install that contains a CRD of a later install neither takes
@@ -75,6 +78,10 @@ func TestSharedPartRepaired(t *testing.T) {
 // the same.
 func TestSharedPartInherits(t *testing.T) {
 	b := newBench(t)
+	release := func() string {
+		name, _, _ := unstructured.NestedString(b.s.objects[widgetsCRD].content, "metadata", "annotations", object.AnnotationReleaseName)
+		return name
+	}
 	heir := install("heir", "crds/"+tmplCRD, configMap("y"), hookJob("first", "pre-upgrade"), hookJob("last", "post-upgrade"))
 	s := bundleOf(install("owner", "crds/"+tmplCRD, configMap("x")), heir)
 	b.reconcile(s)
@@ -96,6 +103,25 @@ func TestSharedPartInherits(t *testing.T) {
 	}
 	if diff := cmp.Diff(uid, b.s.uidOf(widgetsCRD)); diff != "" {
 		t.Errorf("UID of the CRD: -want, +got:\n%s", diff)
+	}
+	b.wantReady("The other install has the CRD.", s)
+	if diff := cmp.Diff("heir", release()); diff != "" {
+		t.Errorf("release of the CRD: -want, +got:\n%s", diff)
+	}
+}
+
+// TestSharedPartInheritsDuringRepair checks that an install that is repaired in the step in which it inherits a CRD applies the CRD in the
+// next step.
+func TestSharedPartInheritsDuringRepair(t *testing.T) {
+	b := newBench(t)
+	s := bundleOf(install("owner", "crds/"+tmplCRD, configMap("x")), install("heir", "crds/"+tmplCRD, configMap("y")))
+	b.reconcile(s)
+	s.Installs[0] = install("owner", configMap("x"))
+	b.s.remove(key("ConfigMap", "apps", "y"))
+	b.reconcile(s)
+	name, _, _ := unstructured.NestedString(b.s.objects[widgetsCRD].content, "metadata", "annotations", object.AnnotationReleaseName)
+	if diff := cmp.Diff("heir", name); diff != "" {
+		t.Errorf("release of the CRD: -want, +got:\n%s", diff)
 	}
 	b.wantReady("The other install has the CRD.", s)
 }

@@ -51,6 +51,9 @@ func (r *run) finishComponent(ctx context.Context, c *compose.Component) error {
 		rec = done.Record
 	}
 	rec.Digest, rec.Content = c.Digest, c.Content
+	if r.progress.heirs[c.Name] {
+		rec.Reapply()
+	}
 	r.progress.inventory.Parts[c.Name] = rec
 	return nil
 }

@@ -34,6 +34,8 @@ type progress struct {
 	// runs contains the runs of the hooks of components by part, if they have begun.
 	runs      map[object.PartID]*inventory.Run
 	decisions plan.Decisions
+	// heirs contains the parts to which an object was handed over, so that the next step applies their objects again.
+	heirs map[object.PartID]bool
 	// released contains the custom resources that stay because the bundle now has a different one.
 	released []Released
 }
@@ -46,7 +48,7 @@ func newProgress(p *plan.Plan) *progress {
 	}
 	return &progress{
 		plan: p, inventory: p.Inventory.Clone(), objects: maps.Clone(p.Objects), components: slices.Clone(p.Components), actions: actions,
-		runs: map[object.PartID]*inventory.Run{}, decisions: slices.Clone(p.Decisions),
+		runs: map[object.PartID]*inventory.Run{}, heirs: map[object.PartID]bool{}, decisions: slices.Clone(p.Decisions),
 	}
 }
 

@@ -51,6 +51,7 @@ func (p *progress) recordPrunes(actions []plan.ObjectAction) {
 			rec.Shared = slices.DeleteFunc(slices.Clone(rec.Shared), func(s string) bool { return s == en.Name })
 			p.inventory.Parts[a.Heir] = rec
 			en.Part, en.Pruned = a.Heir, false
+			p.heirs[a.Heir] = true
 		case plan.Orphan:
 			orphaned[a.Ref] = true
 			p.release(a.Ref)
