@@ -72,6 +72,7 @@ func (m *model) otherProcess(b int) error {
 	default:
 		m.world.begin(m)
 		m.unwant()
+		m.adopts()
 	}
 	for range steps {
 		if b%4 == 3 {
