@@ -44,6 +44,8 @@ type Package struct {
 	Name string
 	// File is the path of the file.
 	File string
+	// Platform is the platform of the program in the package, if it has one.
+	Platform image.Platform
 	// Pushed is the package as it is in a registry, and Digest is its digest there.
 	Pushed v1.Image
 	Digest string
@@ -84,6 +86,7 @@ func Build(ctx context.Context, o Options) ([]Package, error) {
 		if err != nil {
 			return nil, err
 		}
+		made.Platform = o.Platforms[i]
 		out = append(out, made)
 	}
 	configuration := filepath.Join(o.Root, "package", "configuration")

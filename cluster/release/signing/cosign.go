@@ -15,7 +15,7 @@ import (
 type Signer struct {
 	// Cosign is the path of cosign.
 	Cosign string
-	// Key is the file or the URI of the private key. cosign reads its password from COSIGN_PASSWORD, or asks for it.
+	// Key is the file or the URI of the private key. cosign reads its password from COSIGN_PASSWORD.
 	Key string
 }
 
