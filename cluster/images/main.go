@@ -15,11 +15,10 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-containerregistry/pkg/name"
 
+	"github.com/crossplane-contrib/provider-kyma/cluster/images/image"
+	"github.com/crossplane-contrib/provider-kyma/cluster/images/xpkg"
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 )
-
-// providerName is the name of the provider's image and of its package.
-const providerName = "provider-kyma"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -33,15 +32,10 @@ func main() {
 
 // An order is what the command line requests.
 type order struct {
-	// root is the directory of the repository.
-	root string
+	source image.Source
 	// dir is the output directory.
-	dir string
-	// version is the version that the provider prints.
-	version string
-	// commit is the commit that the provider prints.
-	commit    string
-	platforms []platform
+	dir       string
+	platforms []image.Platform
 	// tag is the name of the image in bin/image.tar. Without a tag, that file is not written.
 	tag name.Tag
 }
@@ -53,24 +47,24 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	version := flags.String("version", "v0.0.0-dev", "version of the provider")
 	commit := flags.String("commit", "", "commit of the source code")
 	platforms := flags.String("platforms", "linux/amd64,linux/arm64", "comma-separated platforms of the image")
-	image := flags.String("name", "", "name of the image in an archive for docker load")
+	tag := flags.String("name", "", "name of the image in an archive for docker load")
 	if err := flags.Parse(args); err != nil {
 		return errors.Wrap(err, "invalid command line; see cluster/images/doc.go")
 	}
-	o := order{version: *version, commit: *commit}
+	o := order{source: image.Source{Version: *version, Commit: *commit}}
 	var err error
-	if *image != "" {
-		if o.tag, err = name.NewTag(*image); err != nil {
+	if *tag != "" {
+		if o.tag, err = name.NewTag(*tag); err != nil {
 			return errors.Wrap(err, "invalid name of the image")
 		}
 	}
-	if o.platforms, err = parsePlatforms(*platforms); err != nil {
+	if o.platforms, err = image.ParsePlatforms(*platforms); err != nil {
 		return err
 	}
 	if o.dir, err = filepath.Abs(*dir); err != nil {
 		return errors.Wrap(err, "cannot determine the output directory")
 	}
-	if o.root, err = tools.Root(); err != nil {
+	if o.source.Root, err = tools.Root(); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(o.dir, 0o755); err != nil { //nolint:gosec // What is shipped is not secret.
@@ -89,4 +83,20 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 // say prints a line that scripts can parse.
 func say(out io.Writer, name, digest string) {
 	_, _ = fmt.Fprintln(out, name, digest)
+}
+
+// makePackages writes the packages of the provider and of the configuration, and prints their digests.
+func makePackages(ctx context.Context, o order, out io.Writer) error {
+	made, err := images(ctx, o)
+	if err != nil {
+		return err
+	}
+	built, err := xpkg.Build(ctx, xpkg.Options{Root: o.source.Root, Dir: o.dir, Platforms: o.platforms, Images: made})
+	if err != nil {
+		return err
+	}
+	for _, p := range built {
+		say(out, p.Name, p.Digest)
+	}
+	return nil
 }

@@ -161,6 +161,15 @@ func testLayers() []layer {
 		{path: "cluster/tools", level: 90},
 		{path: "test/controlplane", level: 100},
 		{path: "cluster/images", level: 110},
+		{path: "cluster/release/archive", level: 110},
+		{path: "cluster/release/krew", level: 110},
+		{path: "cluster/release/manual", level: 110},
+		{path: "cluster/release/notes", level: 110},
+		{path: "cluster/release/provenance", level: 110},
+		{path: "cluster/release/registry", level: 110},
+		{path: "cluster/release/sbom", level: 110},
+		{path: "cluster/release/signing", level: 110},
+		{path: "cluster/release", level: 120},
 		{path: "cluster/local", level: 110},
 		{path: "test", level: 110},
 	}
@@ -211,7 +220,7 @@ type library struct {
 
 func libraries() []library {
 	return []library{
-		{prefix: "github.com/google/go-containerregistry", allowed: []string{"internal/oci", "cluster/images", "test"}},
+		{prefix: "github.com/google/go-containerregistry", allowed: []string{"internal/oci", "cluster/images", "cluster/release", "test"}},
 		{prefix: "helm.sh/helm", allowed: []string{"internal/render", "test"}},
 		{prefix: "sigs.k8s.io/kustomize", allowed: []string{"internal/render", "test"}},
 		{prefix: "github.com/gardener/component-spec", allowed: []string{"internal/ocm", "test"}},

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package xpkg
 
 import (
 	"context"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -18,58 +17,82 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
+	"github.com/crossplane-contrib/provider-kyma/cluster/images/image"
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 )
 
 const (
-	configurationName = "configuration-kyma"
+	// Configuration is the name of the package of the configuration.
+	Configuration = "configuration-kyma"
 	// layerKey marks a layer of a package. In a package file, it is the prefix of a label, followed by the digest of the
 	// layer.
 	layerKey = "io.crossplane.xpkg"
 )
 
-// makePackages builds the packages of the provider and of the configuration.
-func makePackages(ctx context.Context, o order, out io.Writer) error {
+// Options say what the packages are built from.
+type Options struct {
+	// Root is the directory of the repository, and Dir that of the packages.
+	Root, Dir string
+	// Platforms and Images are the platforms of the provider, and its images for them.
+	Platforms []image.Platform
+	Images    []v1.Image
+}
+
+// A Package is a package file.
+type Package struct {
+	// Name is the name of the file, without its extension.
+	Name string
+	// File is the path of the file.
+	File string
+	// Platform is the platform of the program in the package, if it has one.
+	Platform image.Platform
+	// Pushed is the package as it is in a registry, and Digest is its digest there.
+	Pushed v1.Image
+	Digest string
+}
+
+// Build writes the packages of the provider, for each platform, and of the configuration. The package that users need most is the
+// last but one, and the configuration is the last one.
+func Build(ctx context.Context, o Options) ([]Package, error) {
 	crank, err := tools.Path(ctx, tools.Crank)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	tmp, err := os.MkdirTemp("", "provider-kyma-xpkg-")
 	if err != nil {
-		return errors.Wrap(err, "cannot create a directory for packages")
+		return nil, errors.Wrap(err, "cannot create a directory for packages")
 	}
 	defer func() { _ = os.RemoveAll(tmp) }()
-	sources := filepath.Join(tmp, providerName)
-	if err := stage(filepath.Join(o.root, "package"), sources); err != nil {
-		return err
+	sources := filepath.Join(tmp, image.Name)
+	if err := stage(filepath.Join(o.Root, "package"), sources); err != nil {
+		return nil, err
 	}
 	examples := filepath.Join(tmp, "examples")
-	if err := stageExamples(filepath.Join(o.root, "examples"), examples); err != nil {
-		return err
+	if err := stageExamples(filepath.Join(o.Root, "examples"), examples); err != nil {
+		return nil, err
 	}
-	made, err := images(ctx, o)
-	if err != nil {
-		return err
-	}
-	// The package that users look for is printed last.
-	for i, one := range slices.Backward(made) {
-		name := providerName
+	out := make([]Package, 0, len(o.Images)+1)
+	for i, one := range slices.Backward(o.Images) {
+		name := image.Name
 		if i > 0 {
-			name += "-" + o.platforms[i].arch
+			name += "-" + o.Platforms[i].Arch
 		}
 		embedded := filepath.Join(tmp, name+".tar")
 		if err := tarball.WriteToFile(embedded, nil, one); err != nil {
-			return errors.Wrap(err, "cannot write the image for the package")
+			return nil, errors.Wrap(err, "cannot write the image for the package")
 		}
-		err := xpkg(ctx, crank, o, out, name,
+		made, err := build(ctx, crank, o.Dir, name,
 			"--package-root="+sources, "--examples-root="+examples, "--embed-runtime-image-tarball="+embedded)
 		if err != nil {
-			return err
+			return nil, err
 		}
+		made.Platform = o.Platforms[i]
+		out = append(out, made)
 	}
-	configuration := filepath.Join(o.root, "package", "configuration")
-	return xpkg(ctx, crank, o, out, configurationName,
+	configuration := filepath.Join(o.Root, "package", "configuration")
+	made, err := build(ctx, crank, o.Dir, Configuration,
 		"--package-root="+configuration, "--examples-root="+filepath.Join(configuration, "examples"))
+	return append(out, made), err
 }
 
 // stage copies the files of the provider's package. The directory also contains those of the configuration, which the
@@ -97,47 +120,44 @@ func stageExamples(from, to string) error {
 	return errors.Wrap(errors.Join(err, os.RemoveAll(filepath.Join(to, "operator"))), "cannot stage the examples")
 }
 
-// xpkg builds a package with Crossplane's command line and prints its digest.
-func xpkg(ctx context.Context, crank string, o order, out io.Writer, name string, args ...string) error {
-	file := filepath.Join(o.dir, name+".xpkg")
+// build builds a package with Crossplane's command line.
+func build(ctx context.Context, crank, dir, name string, args ...string) (Package, error) {
+	file := filepath.Join(dir, name+".xpkg")
 	cmd := exec.CommandContext(ctx, crank, append([]string{"xpkg", "build", "--package-file=" + file}, args...)...)
 	if said, err := cmd.CombinedOutput(); err != nil {
-		return errors.Wrapf(err, "cannot build package %q: %s", name, strings.TrimSpace(string(said)))
+		return Package{}, errors.Wrapf(err, "cannot build package %q: %s", name, strings.TrimSpace(string(said)))
 	}
-	digest, err := pushedDigest(file)
+	pushed, err := asPushed(file)
 	if err != nil {
-		return err
+		return Package{}, err
 	}
-	say(out, name, digest)
-	return nil
+	digest, err := pushed.Digest()
+	return Package{Name: name, File: file, Pushed: pushed, Digest: digest.String()}, errors.Wrap(err, "cannot compute the digest of the package")
 }
 
-// pushedDigest returns the digest that a package file has in a registry. It differs from the digest of the file, because
-// a push turns the labels that mark layers into annotations.
-func pushedDigest(file string) (string, error) {
+// asPushed returns a package file as it is in a registry. Its digest differs from that of the file, because a push turns the labels
+// that mark layers into annotations.
+func asPushed(file string) (v1.Image, error) {
 	packed, err := tarball.ImageFromPath(file, nil)
 	if err != nil {
-		return "", errors.Wrapf(err, "cannot read package %q", file)
+		return nil, errors.Wrapf(err, "cannot read package %q", file)
 	}
 	config, err := packed.ConfigFile()
 	if err != nil {
-		return "", errors.Wrapf(err, "cannot read the configuration of package %q", file)
+		return nil, errors.Wrapf(err, "cannot read the configuration of package %q", file)
 	}
 	layers, err := packed.Layers()
 	if err != nil {
-		return "", errors.Wrapf(err, "cannot read the layers of package %q", file)
+		return nil, errors.Wrapf(err, "cannot read the layers of package %q", file)
 	}
 	pushed := empty.Image
 	for _, l := range layers {
 		if pushed, err = withLayer(pushed, l, config.Config.Labels); err != nil {
-			return "", err
+			return nil, err
 		}
 	}
-	if pushed, err = mutate.ConfigFile(pushed, config); err != nil {
-		return "", errors.Wrap(err, "cannot assemble the package")
-	}
-	digest, err := pushed.Digest()
-	return digest.String(), errors.Wrap(err, "cannot compute the digest of the package")
+	pushed, err = mutate.ConfigFile(pushed, config)
+	return pushed, errors.Wrap(err, "cannot assemble the package")
 }
 
 func withLayer(to v1.Image, l v1.Layer, labels map[string]string) (v1.Image, error) {
