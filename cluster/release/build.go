@@ -20,6 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/cluster/images/image"
 	"github.com/crossplane-contrib/provider-kyma/cluster/images/xpkg"
 	"github.com/crossplane-contrib/provider-kyma/cluster/release/archive"
+	"github.com/crossplane-contrib/provider-kyma/cluster/release/chart"
 	"github.com/crossplane-contrib/provider-kyma/cluster/release/krew"
 	"github.com/crossplane-contrib/provider-kyma/cluster/release/manual"
 	"github.com/crossplane-contrib/provider-kyma/cluster/release/registry"
@@ -66,6 +67,9 @@ func (r *release) say(format string, args ...any) { _, _ = fmt.Fprintf(r.out, fo
 // build builds everything that contains programs. The chart of the provider belongs here, too, once it exists.
 func (r *release) build(ctx context.Context) error {
 	if err := r.provider(ctx); err != nil {
+		return err
+	}
+	if err := r.chart(); err != nil {
 		return err
 	}
 	return r.commands(ctx)
@@ -143,6 +147,24 @@ func (r *release) packages(built []xpkg.Package, infos []*debug.BuildInfo) error
 		return r.artifact(image.Name, pushed[0], parts...)
 	}
 	return r.artifact(image.Name, image.Index(pushed, platforms), parts...)
+}
+
+// chart packs the Helm chart. Its tag is its version, as helm requires, and charts have a repository of their own, because a package has
+// the same name.
+func (r *release) chart() error {
+	r.say("packing the chart")
+	c, err := chart.Pack(r.order.source.Root, r.order.source.Version, r.commit.time)
+	if err != nil {
+		return err
+	}
+	if err := r.write(chart.Name+"-chart.tgz", c.Archive); err != nil {
+		return err
+	}
+	if err := r.artifact("charts/"+chart.Name, c.Image, part{name: chart.Name + "-chart", image: c.Image}); err != nil {
+		return err
+	}
+	r.artifacts[len(r.artifacts)-1].Tag = c.Version
+	return nil
 }
 
 // commands builds the archives of kymactl for all platforms.

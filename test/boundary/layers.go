@@ -162,6 +162,7 @@ func testLayers() []layer {
 		{path: "test/controlplane", level: 100},
 		{path: "cluster/images", level: 110},
 		{path: "cluster/release/archive", level: 110},
+		{path: "cluster/release/chart", level: 115},
 		{path: "cluster/release/krew", level: 110},
 		{path: "cluster/release/manual", level: 110},
 		{path: "cluster/release/notes", level: 110},

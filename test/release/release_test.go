@@ -23,7 +23,7 @@ func TestRelease(t *testing.T) {
 	w := newWorld(t)
 	for name, verify := range map[string]func(*testing.T, *world){
 		"Files": files, "Checksums": checksums, "Kymactl": kymactl, "Signatures": signatures, "Referrers": attached,
-		"Provenance": provenance, "Packages": packages, "Notes": notes, "Again": again,
+		"Provenance": provenance, "Packages": packages, "Chart": pulled, "Notes": notes, "Again": again,
 	} {
 		t.Run(name, func(t *testing.T) { verify(t, w) })
 	}
@@ -41,7 +41,7 @@ func files(t *testing.T, w *world) {
 	}
 	want := []string{
 		sums, sums + ".sigstore.json", "image", "digests.txt", "kyma.yaml", "notes.md", "provenance.intoto.json",
-		configuration + ".spdx.json", configuration + ".xpkg", provider + ".xpkg", provider + "-" + suffix + ".spdx.json",
+		"provider-kyma-chart.spdx.json", "provider-kyma-chart.tgz", configuration + ".spdx.json", configuration + ".xpkg", provider + ".xpkg", provider + "-" + suffix + ".spdx.json",
 		image + "-" + suffix + ".spdx.json", "kymactl-" + suffix + ".spdx.json", "kymactl-" + suffix + ".tar.gz",
 	}
 	slices.Sort(want)
@@ -100,6 +100,7 @@ func signatures(t *testing.T, w *world) {
 	}
 	for _, reference := range []string{
 		image + ":" + version, image + "@" + w.digest(t, image+"-"+suffix), provider + ":" + version, configuration + ":" + version,
+		chart + ":" + chartVersion,
 	} {
 		if err := verify(w.base + "/" + reference); err != nil {
 			t.Errorf("cosign verify %s: %v", reference, err)
@@ -137,6 +138,7 @@ func attached(t *testing.T, w *world) {
 		image + "@" + w.digest(t, image+"-"+suffix):      image + "-" + suffix + ".spdx.json",
 		provider + ":" + version:                         provider + "-" + suffix + ".spdx.json",
 		configuration + ":" + version:                    configuration + ".spdx.json",
+		chart + ":" + chartVersion:                       "provider-kyma-chart.spdx.json",
 		provider + "@" + w.digest(t, provider):           provider + "-" + suffix + ".spdx.json",
 		configuration + "@" + w.digest(t, configuration): configuration + ".spdx.json",
 	} {
@@ -211,6 +213,23 @@ func packages(t *testing.T, w *world) {
 	}
 	if out, err := tool(t, t.TempDir(), tools.Crane, "validate", "--remote", w.base+"/"+image+":"+version); err != nil {
 		t.Errorf("crane validate: %v: %s", err, out)
+	}
+}
+
+// pulled checks that helm pulls the chart of the release, and that it renders with the image of the release.
+func pulled(t *testing.T, w *world) {
+	dir := t.TempDir()
+	from := "oci://" + w.base + "/" + chart
+	if out, err := tool(t, dir, tools.Helm, "pull", from, "--version", chartVersion, "--plain-http"); err != nil {
+		t.Fatalf("helm pull: %v: %s", err, out)
+	}
+	file := filepath.Join(dir, "provider-kyma-"+chartVersion+".tgz")
+	got, err := os.ReadFile(file)
+	if err != nil || !bytes.Equal(got, w.read(t, "provider-kyma-chart.tgz")) {
+		t.Errorf("helm pull: it is not the chart of the release: %v", err)
+	}
+	if out := ok(t, tools.Helm, "template", "x", file); !strings.Contains(out, "/provider-kyma:"+version+"\n") {
+		t.Errorf("helm template: want the image of %s, got\n%s", version, out)
 	}
 }
 

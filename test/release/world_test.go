@@ -29,6 +29,8 @@ const (
 	provider      = "provider-kyma"
 	configuration = "configuration-kyma"
 	sums          = "SHA256SUMS"
+	// chart is the repository of the Helm chart, and chartVersion its tag.
+	chart, chartVersion = "charts/provider-kyma", "0.1.0"
 )
 
 // A world is a release in a registry, and its public key.

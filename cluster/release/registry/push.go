@@ -3,6 +3,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -34,6 +35,8 @@ type Document struct {
 type Artifact struct {
 	// Name is the last part of the repository.
 	Name string
+	// Tag is the tag of the artifact. The default is that of the release.
+	Tag string
 	// Manifest is a v1.Image or a v1.ImageIndex.
 	Manifest partial.Describable
 	// Documents describe the artifact, and Parts are the documents for manifests of an index, by digest.
@@ -44,6 +47,7 @@ type Artifact struct {
 // Push pushes an artifact to base/<name>:<tag>, and its documents as referrers. It returns the reference with the digest. A push of
 // the same artifact changes nothing.
 func Push(ctx context.Context, base, tag string, a Artifact) (name.Digest, error) {
+	tag = cmp.Or(a.Tag, tag)
 	repository, err := name.NewRepository(base + "/" + a.Name)
 	if err != nil {
 		return name.Digest{}, errors.Wrap(err, "invalid registry")
