@@ -49,6 +49,8 @@ CLUSTERS ?= 50
 MODULES ?= 3
 # The duration of all fuzz targets together, in seconds.
 FUZZ    ?= 3600
+# The URL of the database for make vulncheck, such as file:///path.
+VULNDB  ?=
 # The duration of make model. Its first seed depends on the time, unless SEED is set.
 FOR     ?= 30m
 # Recipes that need the name of an image begin with NAMED, because there is no default.
@@ -58,7 +60,7 @@ NAMED   = @case "$$IMG" in "" | *[!a-zA-Z0-9._:/@-]*) echo "make $@: error: set 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo demo-check run install uninstall deploy undeploy build docker-build docker-push image xpkg \
-	test early-unit late-unit test-unit test-cli test-integration test-e2e test-faults faults fuzz model bench bench-fleet manifests generate lint reviewable check-diff tools clean
+	test early-unit late-unit test-unit test-cli test-integration test-e2e test-faults faults fuzz model bench bench-fleet manifests generate lint licenses vulncheck reviewable check-diff tools clean
 
 help: ## Print this list.
 	@echo "provider-kyma $(VERSION)"
@@ -216,6 +218,15 @@ lint: ## Run golangci-lint, and check for banned words.
 	@echo "==> lint: usually takes 3 minutes the first time, then 20 seconds"
 	@go run ./hack/words
 	@lint="$$($(TOOLS) path golangci-lint)" && hack/lint.sh "$$lint"
+
+licenses: ## Check the licenses of everything that is linked into the released programs, and print how many modules have which.
+	@echo "==> licenses: usually takes 30 seconds the first time, then 15 seconds"
+	@$(BUILD) -o bin/licenses ./hack/licenses && exec bin/licenses
+
+# Not part of reviewable, because it needs the network. Error 75 means that nothing was checked.
+vulncheck: ## Run govulncheck on the programs. Fails with error 75 if the database (VULNDB, default: that of Go) cannot be reached.
+	@echo "==> vulncheck: usually takes 2 minutes"
+	@$(BUILD) -o bin/vulncheck ./hack/vulncheck && exec bin/vulncheck $(if $(VULNDB),-db '$(VULNDB)') ./cmd/...
 
 reviewable: generate lint test-unit ## Run the checks that a change must pass before you submit it.
 
