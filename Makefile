@@ -158,7 +158,7 @@ test-unit: ## Run the unit tests, and the tests of the repository layout and of 
 	$(GOTEST) $(UNIT)
 	$(NORACE)
 	@# These tests read the sources in one goroutine. Their results are not in the cache if a suite has written into the repository since.
-	$(PLAIN) ./test/boundary/...
+	$(PLAIN) ./test/boundary/... ./test/workflows
 
 # The suites build the programs that they run, which the cache of go test does not consider: hence -count=1.
 test-cli: ## Test kymactl with real registries, and the make targets.
