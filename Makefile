@@ -60,7 +60,7 @@ NAMED   = @case "$$IMG" in "" | *[!a-zA-Z0-9._:/@-]*) echo "make $@: error: set 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo demo-check run install uninstall deploy undeploy build docker-build docker-push image xpkg \
-	test early-unit late-unit test-unit test-cli test-integration test-e2e test-faults faults fuzz model bench bench-fleet manifests generate lint licenses vulncheck reviewable check-diff tools clean
+	test early-unit late-unit test-unit test-cli test-integration test-e2e test-faults faults fuzz model bench bench-fleet manifests generate lint licenses vulncheck release-sign reviewable check-diff tools clean
 
 help: ## Print this list.
 	@echo "provider-kyma $(VERSION)"
@@ -227,6 +227,10 @@ licenses: ## Check the licenses of everything that is linked into the released p
 vulncheck: ## Run govulncheck on the programs. Fails with error 75 if the database (VULNDB, default: that of Go) cannot be reached.
 	@echo "==> vulncheck: usually takes 2 minutes"
 	@$(BUILD) -o bin/vulncheck ./hack/vulncheck && exec bin/vulncheck $(if $(VULNDB),-db '$(VULNDB)') ./cmd/...
+
+release-sign: ## Sign the release in bin/release, which is in REGISTRY, with an identity instead of a key. For the hosted workflow.
+	@echo "==> release-sign: usually takes 1 minute"
+	@cosign="$$($(TOOLS) path cosign)" && hack/sign.sh "$$cosign" bin/release '$(REGISTRY)'
 
 reviewable: generate lint test-unit ## Run the checks that a change must pass before you submit it.
 

@@ -60,11 +60,13 @@ func linked(ctx context.Context, root string, all []program) (map[string]module,
 func add(out map[string]module, list []byte) error {
 	for d := json.NewDecoder(bytes.NewReader(list)); ; {
 		var p struct {
-			ImportPath, Dir string
-			Module          *struct {
-				Path, Dir string
-				Main      bool
-			}
+			ImportPath string `json:"ImportPath"`
+			Dir        string `json:"Dir"`
+			Module     *struct {
+				Path string `json:"Path"`
+				Dir  string `json:"Dir"`
+				Main bool   `json:"Main"`
+			} `json:"Module"`
 		}
 		switch err := d.Decode(&p); {
 		case errors.Is(err, io.EOF):

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// A module calls url.Parse, and nothing else that an advisory in this test names.
+// newModule returns a module that calls url.Parse, and nothing else that an advisory in this test names.
 func newModule(t *testing.T) string {
 	t.Helper()
 	return write(t, map[string]string{
@@ -54,7 +54,7 @@ func write(t *testing.T, files map[string]string) string {
 // refusing returns the URL of a port of a loopback address that refuses connections.
 func refusing(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,8 +65,8 @@ func TestLintAction(t *testing.T) {
 	if got := lintAction(t, action); len(got) > 0 {
 		t.Errorf("want no mistakes, got %q", got)
 	}
-	got := strings.Join(lintAction(t, strings.Replace(action, "inputs.name", "inputs.nmae", 1)), "\n")
-	if want := `property "nmae" is not defined`; !strings.Contains(got, want) {
+	got := strings.Join(lintAction(t, strings.Replace(action, "inputs.name", "inputs.title", 1)), "\n")
+	if want := `property "title" is not defined`; !strings.Contains(got, want) {
 		t.Errorf("want %q, got %q", want, got)
 	}
 }
