@@ -49,6 +49,8 @@ CLUSTERS ?= 50
 MODULES ?= 3
 # The duration of all fuzz targets together, in seconds.
 FUZZ    ?= 3600
+# The URL of the database for make vulncheck, such as file:///path.
+VULNDB  ?=
 # The duration of make model. Its first seed depends on the time, unless SEED is set.
 FOR     ?= 30m
 # The flags of a release.
@@ -60,8 +62,8 @@ NAMED   = @case "$$IMG" in "" | *[!a-zA-Z0-9._:/@-]*) echo "make $@: error: set 
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo demo-check run install uninstall deploy undeploy build docker-build docker-push image xpkg release release-check \
-	test early-unit late-unit test-unit test-cli test-integration test-e2e test-faults faults fuzz model bench bench-fleet manifests generate lint reviewable check-diff tools clean
+.PHONY: help demo demo-check run install uninstall deploy undeploy build docker-build docker-push image xpkg release release-check release-sign \
+	test early-unit late-unit test-unit test-cli test-integration test-e2e test-faults faults fuzz model bench bench-fleet manifests generate lint licenses vulncheck reviewable check-diff tools clean
 
 help: ## Print this list.
 	@echo "provider-kyma $(VERSION)"
@@ -174,7 +176,7 @@ test-unit: ## Run the unit tests, and the tests of the repository layout and of 
 	$(GOTEST) $(UNIT)
 	$(NORACE)
 	@# These tests read the sources in one goroutine. Their results are not in the cache if a suite has written into the repository since.
-	$(PLAIN) ./test/boundary/...
+	$(PLAIN) ./test/boundary/... ./test/workflows
 
 # The suites build the programs that they run, which the cache of go test does not consider: hence -count=1.
 test-cli: ## Test kymactl with real registries, the make targets, the Helm chart, and a release.
@@ -234,6 +236,19 @@ lint: ## Run golangci-lint, and check for banned words.
 	@echo "==> lint: usually takes 3 minutes the first time, then 20 seconds"
 	@go run ./hack/words
 	@lint="$$($(TOOLS) path golangci-lint)" && hack/lint.sh "$$lint"
+
+licenses: ## Check the licenses of everything that is linked into the released programs, and print how many modules have which.
+	@echo "==> licenses: usually takes 30 seconds the first time, then 15 seconds"
+	@$(BUILD) -o bin/licenses ./hack/licenses && exec bin/licenses
+
+# Not part of reviewable, because it needs the network. Error 75 means that nothing was checked.
+vulncheck: ## Run govulncheck on the programs. Fails with error 75 if the database (VULNDB, default: that of Go) cannot be reached.
+	@echo "==> vulncheck: usually takes 2 minutes"
+	@$(BUILD) -o bin/vulncheck ./hack/vulncheck && exec bin/vulncheck $(if $(VULNDB),-db '$(VULNDB)') ./cmd/...
+
+release-sign: ## Sign the release in bin/release, which is in REGISTRY, with an identity instead of a key. For the hosted workflow.
+	@echo "==> release-sign: usually takes 1 minute"
+	@cosign="$$($(TOOLS) path cosign)" && hack/sign.sh "$$cosign" bin/release '$(REGISTRY)'
 
 reviewable: generate lint test-unit ## Run the checks that a change must pass before you submit it.
 

@@ -54,7 +54,9 @@ func (r *release) artifact(name string, all partial.Describable, parts ...part) 
 		if err != nil {
 			return errors.Wrapf(err, "cannot compute the digest of %s", p.name)
 		}
-		r.digests[p.name] = digest.String()
+		if p.info != nil {
+			r.digests[p.name] = digest.String()
+		}
 		s := sbom.Subject{Name: p.name, SHA256: digest.Hex, Purpose: sbom.Archive}
 		if p.info != nil {
 			roots, ok := image.Roots()

@@ -36,7 +36,7 @@ func main() {
 // skipped reports whether a file or directory is not read: generated or third-party content, and the list of the words.
 func skipped(name string, isDir bool) bool {
 	base := path.Base(name)
-	return (isDir && strings.HasPrefix(base, ".") && name != "." && name != ".ci") || base == "bin" || base == "testdata" ||
+	return (isDir && strings.HasPrefix(base, ".") && name != "." && name != ".ci" && name != ".github") || base == "bin" || base == "testdata" ||
 		name == "package/crds" || strings.HasPrefix(base, "zz_generated") || name == "docs/kymactl.md" || name == "hack/words"
 }
 
