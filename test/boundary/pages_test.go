@@ -320,7 +320,7 @@ func TestMissing(t *testing.T) {
 		"Functions":   {reason: "A function that does not exist is reported.", page: "`plan.Build`, `plan.Run`, `digestOf`, `digestFor`", want: []string{"plan.Run", "digestFor"}},
 		"UserPath":    {reason: "Paths on pages for users are checked, too.", page: "`pkg/missing`", forUsers: true, want: []string{"pkg/missing"}},
 		"UserOther":   {reason: "Names on pages for users can be those of the users.", page: "`main.go`, `createOnly`", forUsers: true},
-		"NotOfOurs":   {reason: "Paths outside of the repository and commands are not checked.", page: "`charts/web`, `go test ./pkg/none`"},
+		"NotOfOurs":   {reason: "Paths outside of the repository and commands are not checked.", page: "`modules/web`, `go test ./pkg/none`"},
 		"InAFence":    {reason: "Code blocks are not checked.", page: "```text\n`pkg/missing`\n```\n"},
 		"OnOtherLine": {reason: "A path can only be relative to a path on the same line.", page: "`internal/target/a.go`\n`b.go`", want: []string{"b.go"}},
 	}

@@ -53,11 +53,11 @@ type descriptor struct {
 }
 
 type predicate struct {
-	BuildDefinition buildDefinition `json:"buildDefinition"`
-	RunDetails      runDetails      `json:"runDetails"`
+	Build      recipe     `json:"buildDefinition"`
+	RunDetails runDetails `json:"runDetails"`
 }
 
-type buildDefinition struct {
+type recipe struct {
 	BuildType            string            `json:"buildType"`
 	ExternalParameters   map[string]string `json:"externalParameters"`
 	InternalParameters   map[string]string `json:"internalParameters,omitempty"`
@@ -84,7 +84,7 @@ func Statement(b Build) ([]byte, error) {
 	s := statement{
 		Type: statementType, PredicateType: PredicateType,
 		Predicate: predicate{
-			BuildDefinition: buildDefinition{
+			Build: recipe{
 				BuildType: b.Type, ExternalParameters: b.Parameters, InternalParameters: map[string]string{"go": b.Go},
 				ResolvedDependencies: []descriptor{source},
 			},
