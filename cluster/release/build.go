@@ -61,8 +61,8 @@ func (r *release) write(name string, data []byte) error {
 	return nil
 }
 
-// say prints a line about the progress, because some steps take minutes.
-func (r *release) say(format string, args ...any) { _, _ = fmt.Fprintf(r.out, format+"\n", args...) }
+// sayf prints a line about the progress, because some steps take minutes.
+func (r *release) sayf(format string, args ...any) { _, _ = fmt.Fprintf(r.out, format+"\n", args...) }
 
 // build builds everything that contains programs. The chart of the provider belongs here, too, once it exists.
 func (r *release) build(ctx context.Context) error {
@@ -81,7 +81,7 @@ func (r *release) provider(ctx context.Context) error {
 	images := make([]v1.Image, len(platforms))
 	infos := make([]*debug.BuildInfo, len(platforms))
 	for i, p := range platforms {
-		r.say("building the provider for %s", p)
+		r.sayf("building the provider for %s", p)
 		binary, err := r.order.source.Compile(ctx, image.Program, p)
 		if err != nil {
 			return err
@@ -97,7 +97,7 @@ func (r *release) provider(ctx context.Context) error {
 	if err := r.image(images, infos); err != nil {
 		return err
 	}
-	r.say("building the packages")
+	r.sayf("building the packages")
 	packages, err := xpkg.Build(ctx, xpkg.Options{Root: r.order.source.Root, Dir: r.order.dir, Platforms: platforms, Images: images})
 	if err != nil {
 		return err
@@ -169,12 +169,12 @@ func (r *release) chart() error {
 
 // commands builds the archives of kymactl for all platforms.
 func (r *release) commands(ctx context.Context) error {
-	shared, err := r.shared()
+	shared, err := r.shared() //nolint:contextcheck // No command runs; their help is read.
 	if err != nil {
 		return err
 	}
 	for _, p := range r.order.platforms {
-		r.say("building %s for %s", kymactl, p)
+		r.sayf("building %s for %s", kymactl, p)
 		binary, err := r.order.source.Compile(ctx, "./cmd/"+kymactl, p)
 		if err != nil {
 			return err

@@ -124,7 +124,7 @@ func (r *release) writeDigests() error {
 	for _, name := range slices.Sorted(maps.Keys(r.digests)) {
 		fmt.Fprintln(&out, name, r.digests[name])
 	}
-	r.say("%s", strings.TrimSpace(out.String()))
+	r.sayf("%s", strings.TrimSpace(out.String()))
 	return r.write(digestsFile, []byte(out.String()))
 }
 

@@ -18,7 +18,7 @@ func (r *release) publish(ctx context.Context) error {
 		return err
 	}
 	if r.order.key == "" {
-		r.say("nothing is signed, because there is no key")
+		r.sayf("nothing is signed, because there is no key")
 		return nil
 	}
 	cosign, err := tools.Path(ctx, tools.Cosign)
@@ -30,20 +30,20 @@ func (r *release) publish(ctx context.Context) error {
 		if err := signer.Image(ctx, reference); err != nil {
 			return err
 		}
-		r.say("signed %s", reference)
+		r.sayf("signed %s", reference)
 	}
 	sums := filepath.Join(r.order.dir, sumsFile)
 	if err := signer.File(ctx, sums, sums+".sigstore.json"); err != nil {
 		return err
 	}
-	r.say("signed %s", sumsFile)
+	r.sayf("signed %s", sumsFile)
 	return nil
 }
 
 // push pushes the artifacts, and returns their references.
 func (r *release) push(ctx context.Context) ([]string, error) {
 	if r.order.registry == "" {
-		r.say("nothing is pushed, because there is no registry")
+		r.sayf("nothing is pushed, because there is no registry")
 		return nil, nil
 	}
 	out := make([]string, 0, len(r.artifacts))
@@ -52,7 +52,7 @@ func (r *release) push(ctx context.Context) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.say("pushed %s", reference)
+		r.sayf("pushed %s", reference)
 		out = append(out, reference.String())
 	}
 	return out, nil

@@ -38,7 +38,7 @@ func TestParse(t *testing.T) {
 		"NoVersion":    {reason: "There is no default version.", err: "invalid version"},
 		"ShortVersion": {reason: "Crossplane only accepts complete versions.", args: []string{"-version", "v0.1"}, err: "invalid version"},
 		"NoLinux":      {reason: "The provider only runs on Linux.", args: []string{"-version", "v0.1.0", "-platforms", "darwin/arm64"}, err: "linux/amd64"},
-		"Flag":         {reason: "A misspelt flag is named.", args: []string{"-versoin", "v0.1.0"}, err: "versoin"},
+		"Flag":         {reason: "A misspelt flag is named.", args: []string{"-versions", "v0.1.0"}, err: "versions"},
 		"Argument":     {reason: "An argument that would be ignored is refused.", args: []string{"-version", "v0.1.0", "all"}, err: `"all"`},
 	}
 	for name, tc := range cases {

@@ -144,6 +144,7 @@ func referrers(t *testing.T, reference string) map[string]referrer {
 	var found struct {
 		Manifests []struct {
 			referrer
+
 			Annotations map[string]string `json:"annotations"`
 		} `json:"manifests"`
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -30,7 +31,7 @@ func readTarGz(t *testing.T, data []byte) []member {
 	var out []member
 	for r := tar.NewReader(plain); ; {
 		header, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return out
 		}
 		if err != nil {

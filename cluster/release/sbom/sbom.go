@@ -53,8 +53,9 @@ type Origin struct {
 
 // builder collects the parts of a document.
 type builder struct {
-	origin Origin
 	document
+
+	origin Origin
 }
 
 // Read returns the build information of a binary.
