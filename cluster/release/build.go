@@ -152,7 +152,7 @@ func (r *release) packages(built []xpkg.Package, infos []*debug.BuildInfo) error
 // chart packs the Helm chart. Its tag is its version, as helm requires, and charts have a repository of their own, because a package has
 // the same name.
 func (r *release) chart() error {
-	r.say("packing the chart")
+	r.sayf("packing the chart")
 	c, err := chart.Pack(r.order.source.Root, r.order.source.Version, r.commit.time)
 	if err != nil {
 		return err

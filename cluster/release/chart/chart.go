@@ -107,7 +107,7 @@ func read(dir, prefix string) (map[string][]byte, error) {
 		if err != nil {
 			return err
 		}
-		out[path.Join(prefix, filepath.ToSlash(rel))], err = os.ReadFile(p)
+		out[path.Join(prefix, filepath.ToSlash(rel))], err = os.ReadFile(p) //nolint:gosec // A file of this repository.
 		return err
 	})
 	return out, errors.Wrap(err, "cannot read the chart")

@@ -80,7 +80,7 @@ func Run(ctx context.Context, in Input) error {
 		return nil
 	}
 	if _, err := change(ctx, &store, func(inv *inventory.Inventory) *inventory.Inventory { return enter(inv, left) }); err != nil {
-		return errors.Errorf("%w; cannot record what is left: %v", failed, err) //nolint:errorlint // The first error is the cause.
+		return errors.Errorf("%w; cannot record what is left: %v", failed, err)
 	}
 	return failed
 }
