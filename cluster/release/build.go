@@ -61,7 +61,8 @@ func (r *release) write(name string, data []byte) error {
 	return nil
 }
 
-// sayf prints a line about the progress, because some steps take minutes.
+// sayf prints a line about the progress, because some steps take minutes. A line that cannot be printed does not stop a release: files
+// contain all results.
 func (r *release) sayf(format string, args ...any) { _, _ = fmt.Fprintf(r.out, format+"\n", args...) }
 
 // build builds everything that contains programs. The chart of the provider belongs here, too, once it exists.

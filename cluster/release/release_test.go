@@ -35,7 +35,7 @@ func TestParse(t *testing.T) {
 			want:   []image.Platform{{OS: "linux", Arch: "arm64"}},
 			url:    "https://example.org/x",
 		},
-		"NoVersion":    {reason: "There is no default version.", err: "invalid version"},
+		"NoVersion":    {reason: "A version is required.", err: "invalid version"},
 		"ShortVersion": {reason: "Crossplane only accepts complete versions.", args: []string{"-version", "v0.1"}, err: "invalid version"},
 		"NoLinux":      {reason: "The provider only runs on Linux.", args: []string{"-version", "v0.1.0", "-platforms", "darwin/arm64"}, err: "linux/amd64"},
 		"Flag":         {reason: "A misspelt flag is named.", args: []string{"-versions", "v0.1.0"}, err: "versions"},

@@ -49,7 +49,7 @@ func exceptions() map[string]exception {
 	}
 }
 
-// faults returns why modules cannot be distributed, sorted, and the exceptions that are no longer necessary.
+// faults returns a sorted list of the modules that cannot be distributed, with the reasons, and of unused exceptions.
 func faults(found map[string]licensing, known map[string]exception) []string {
 	var out []string
 	for _, path := range slices.Sorted(maps.Keys(found)) {
@@ -98,7 +98,7 @@ func forbidden(l licensing) string {
 		return fmt.Sprintf("%s is not a known license: %s", file, shorten(l.unknown[file]))
 	}
 	if len(l.licenses) == 0 {
-		return "there is no license file"
+		return "the module has no license file"
 	}
 	for _, name := range l.licenses {
 		if !slices.Contains(allowed(), name) {

@@ -32,8 +32,8 @@ func TestSign(t *testing.T) {
 		"Release": {
 			reason:   "Artifacts are signed with their images for platforms, by digest, and the sums of the files.",
 			registry: "registry.example.org/kyma",
-			files:    map[string]string{"digests.txt": "configuration sha256:1\nprovider sha256:2\nprovider-linux-amd64 sha256:3\nprovider-linux-arm64 sha256:4\n"},
-			want: image + "configuration@sha256:1\n" + image + "provider@sha256:2\n" +
+			files:    map[string]string{"digests.txt": "charts/provider sha256:5\nconfiguration sha256:1\nprovider sha256:2\nprovider-linux-amd64 sha256:3\nprovider-linux-arm64 sha256:4\n"},
+			want: image + "charts/provider@sha256:5\n" + image + "configuration@sha256:1\n" + image + "provider@sha256:2\n" +
 				"sign-blob --use-signing-config=false --bundle DIR/SHA256SUMS.sigstore.json --yes DIR/SHA256SUMS\n",
 		},
 		"Failure": {

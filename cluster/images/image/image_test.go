@@ -65,7 +65,7 @@ func TestParsePlatforms(t *testing.T) {
 		err    bool
 	}{
 		"Two":      {reason: "The order is kept.", in: "linux/amd64, linux/arm64", want: []Platform{{OS: "linux", Arch: "amd64"}, {OS: "linux", Arch: "arm64"}}},
-		"Empty":    {reason: "There is no default here.", err: true},
+		"Empty":    {reason: "At least one platform is required.", err: true},
 		"NoSlash":  {reason: "Both parts are needed.", in: "linux", err: true},
 		"Variants": {reason: "A variant would be ignored.", in: "linux/arm/v7", err: true},
 	}

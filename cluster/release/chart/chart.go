@@ -45,55 +45,52 @@ type Chart struct {
 // Pack packs the chart in the repository with the given root directory for a version of the release, such as v0.1.0. The chart
 // contains the CRDs in package/crds. All files have the given time.
 func Pack(root, version string, modified time.Time) (Chart, error) {
-	files, err := read(filepath.Join(root, "charts", Name), "")
+	files, config, err := contents(root, version)
 	if err != nil {
 		return Chart{}, err
 	}
-	crds, err := read(filepath.Join(root, "package", "crds"), "crds")
-	if err != nil {
-		return Chart{}, err
-	}
-	out := Chart{Version: strings.TrimPrefix(version, "v")}
-	metadata, err := out.metadata(files[metadataFile], version)
-	if err != nil {
-		return Chart{}, err
-	}
-	packed := make([]archive.File, 0, len(files)+len(crds))
+	packed := make([]archive.File, 0, len(files))
 	for name, data := range files {
-		if name == metadataFile {
-			if data, err = yaml.Marshal(metadata); err != nil {
-				return Chart{}, errors.Wrapf(err, "cannot encode %s", metadataFile)
-			}
-		}
 		packed = append(packed, archive.File{Path: path.Join(Name, name), Data: data})
 	}
-	for name, data := range crds {
-		if path.Ext(name) == ".yaml" {
-			packed = append(packed, archive.File{Path: path.Join(Name, name), Data: data})
-		}
-	}
+	out := Chart{Version: chartVersion(version)}
 	if out.Archive, err = archive.TarGz(modified, packed...); err != nil {
 		return Chart{}, err
-	}
-	config, err := json.Marshal(metadata)
-	if err != nil {
-		return Chart{}, errors.Wrapf(err, "cannot encode %s", metadataFile)
 	}
 	out.Image, err = artifact(config, out.Archive)
 	return out, err
 }
 
-// metadata returns the content of Chart.yaml for a version of the release.
-func (c *Chart) metadata(data []byte, version string) (map[string]any, error) {
-	out := map[string]any{}
-	if err := yaml.UnmarshalStrict(data, &out); err != nil {
-		return nil, errors.Wrapf(err, "cannot read %s", metadataFile)
+// chartVersion returns the version of the chart of a release.
+func chartVersion(version string) string { return strings.TrimPrefix(version, "v") }
+
+// contents returns the files of the chart for a version of the release, by their path in the chart, and the content of Chart.yaml as JSON.
+func contents(root, version string) (files map[string][]byte, config []byte, err error) {
+	if files, err = read(filepath.Join(root, "charts", Name), ""); err != nil {
+		return nil, nil, err
 	}
-	if out["name"] != Name {
-		return nil, errors.Errorf("%s: want the name %q, got %q", metadataFile, Name, out["name"])
+	crds, err := read(filepath.Join(root, "package", "crds"), "crds")
+	if err != nil {
+		return nil, nil, err
 	}
-	out["version"], out["appVersion"] = c.Version, version
-	return out, nil
+	for name, data := range crds {
+		if path.Ext(name) == ".yaml" {
+			files[name] = data
+		}
+	}
+	metadata := map[string]any{}
+	if err := yaml.UnmarshalStrict(files[metadataFile], &metadata); err != nil {
+		return nil, nil, errors.Wrapf(err, "cannot read %s", metadataFile)
+	}
+	if metadata["name"] != Name {
+		return nil, nil, errors.Errorf("%s: want the name %q, got %q", metadataFile, Name, metadata["name"])
+	}
+	metadata["version"], metadata["appVersion"] = chartVersion(version), version
+	if config, err = json.Marshal(metadata); err != nil {
+		return nil, nil, errors.Wrapf(err, "cannot encode %s", metadataFile)
+	}
+	files[metadataFile], err = yaml.JSONToYAML(config)
+	return files, config, errors.Wrapf(err, "cannot encode %s", metadataFile)
 }
 
 // read returns the regular files below a directory, by their path in the chart, which begins with prefix.

@@ -3,11 +3,7 @@
 package chart
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
-	"errors"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -17,30 +13,6 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 )
-
-// unpack returns the files of an archive.
-func unpack(t *testing.T, data []byte) map[string]string {
-	t.Helper()
-	z, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := map[string]string{}
-	for r := tar.NewReader(z); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return out
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		content, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out[h.Name] = string(content)
-	}
-}
 
 // TestPack checks that the chart of this repository has the version of the release, all CRDs, and always the same digest.
 func TestPack(t *testing.T) {
@@ -67,8 +39,11 @@ func TestPack(t *testing.T) {
 	if two, err := again.Image.Digest(); err != nil || one != two {
 		t.Errorf("want the digest %s, got %s, %v", one, two, err)
 	}
-	files := unpack(t, first.Archive)
-	metadata := files["provider-kyma/Chart.yaml"]
+	files, config, err := contents(root, "v1.2.3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	metadata := string(files[metadataFile])
 	for _, line := range []string{"version: 1.2.3", "appVersion: v1.2.3", "name: provider-kyma"} {
 		if !slices.Contains(strings.Split(metadata, "\n"), line) {
 			t.Errorf("want a line %q, got\n%s", line, metadata)
@@ -76,7 +51,7 @@ func TestPack(t *testing.T) {
 	}
 	var kinds []string
 	for name := range files {
-		if strings.HasPrefix(name, "provider-kyma/crds/") {
+		if strings.HasPrefix(name, "crds/") {
 			kinds = append(kinds, name)
 		}
 		if strings.HasSuffix(name, ".go") {
@@ -86,9 +61,8 @@ func TestPack(t *testing.T) {
 	if diff := cmp.Diff(9, len(kinds)); diff != "" {
 		t.Errorf("CRDs: -want, +got:\n%s", diff)
 	}
-	config, err := first.Image.RawConfigFile()
-	if err != nil || !strings.Contains(string(config), `"version":"1.2.3"`) {
-		t.Errorf("want the metadata of the chart, got %s, %v", config, err)
+	if got, err := first.Image.RawConfigFile(); err != nil || !bytes.Equal(got, config) || !bytes.Contains(got, []byte(`"version":"1.2.3"`)) {
+		t.Errorf("want the metadata of the chart, got %s, %v", got, err)
 	}
 }
 
