@@ -127,11 +127,26 @@ func (h History) write(ctx context.Context, i *NewRevision, o record.Options) er
 		return h.refuse(ctx, i)
 	default:
 		// An interrupted call wrote the record of this revision, or another process that meanwhile did this step.
-		if err = h.confirm(ctx); err == nil {
-			err = ssa.Explain(h.Client.SendSecret(ctx, http.MethodPut, s))
-		}
+		err = h.overwrite(ctx, s)
 	}
 	return errors.Wrapf(err, "cannot record revision %d of release %s", o.Revision, i.Desired.Release.Name)
+}
+
+// overwrite replaces the record of a revision. It finds out the version of the record before it confirms that no other process works on the
+// release: a record that another process writes afterwards is not replaced.
+func (h History) overwrite(ctx context.Context, s *corev1.Secret) error {
+	m, err := h.Client.Metadata(ctx, ssa.SecretKind, cluster.ObjectRef{Kind: ssa.SecretKind.Kind, Namespace: s.Namespace, Name: s.Name})
+	if err != nil {
+		return err
+	}
+	if m == nil {
+		return errors.New("another client deleted the record at the same time")
+	}
+	if err := h.confirm(ctx); err != nil {
+		return err
+	}
+	s.ResourceVersion = m.ResourceVersion
+	return ssa.Explain(h.Client.SendSecret(ctx, http.MethodPut, s))
 }
 
 // create creates the record of a revision.

@@ -3,6 +3,7 @@
 package release
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -10,8 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
@@ -70,7 +74,7 @@ func TestWriteDeployed(t *testing.T) {
 			records: []record.Options{recorded(1, "deployed", "us", "new")},
 			next:    Next{Operation: hook.Install, Number: 1},
 			want: want{
-				Requests: []string{"POST apps/secrets", "PUT " + secrets + "1"}, Statuses: []string{"1 deployed: Install complete"}, Part: noted(1, 0),
+				Requests: []string{"POST apps/secrets", "GET " + secrets + "1", "PUT " + secrets + "1"}, Statuses: []string{"1 deployed: Install complete"}, Part: noted(1, 0),
 			},
 		},
 		"Upgrade": {
@@ -211,6 +215,52 @@ func TestWriteDeployed(t *testing.T) {
 			got := want{Requests: c.requests, Statuses: c.statuses(), Part: tc.rec, Err: errorText(err)}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nWriteDeployed(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestOverwrite checks when the record of an interrupted call is replaced, while another process may work on the release.
+func TestOverwrite(t *testing.T) {
+	record1 := secrets + "1"
+	other := func(c *fakeCluster) { c.objects[record1].ResourceVersion += "0" }
+	cases := map[string]struct {
+		reason  string
+		confirm func(c *fakeCluster) error
+		// deleteOn is a request before which another client deletes the record.
+		deleteOn string
+		conflict bool
+		err      string
+		want     []string
+	}{
+		"Confirmed": {reason: "No other process works on the release.", confirm: func(*fakeCluster) error { return nil }, want: []string{"1 deployed: Install complete"}},
+		"Refused": {
+			reason: "Another process has changed the inventory.", confirm: func(*fakeCluster) error { return errors.New("changed") },
+			err: "cannot record revision 1 of release web: changed", want: []string{"1 deployed: said"},
+		},
+		"WrittenAfter": {
+			reason:  "A record that another process wrote after the confirmation is not replaced.",
+			confirm: func(c *fakeCluster) error { other(c); return nil }, conflict: true, want: []string{"1 deployed: said"},
+		},
+		"Deleted": {
+			reason: "Another client deleted the record.", confirm: func(*fakeCluster) error { return nil }, deleteOn: "GET " + record1,
+			err: "cannot record revision 1 of release web: another client deleted the record at the same time",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := newFakeCluster(t)
+			c.record(recorded(1, "deployed", "us", "new"))
+			c.deleteOn[tc.deleteOn] = record1
+			h := c.history()
+			h.Confirm = func(context.Context) error { return tc.confirm(c) }
+			i := &NewRevision{Desired: desired(), Next: Next{Operation: hook.Install, Number: 1}, Chart: chartOf(t), Rendered: rendered(t), Now: now}
+			err := h.WriteDeployed(t.Context(), i, nil, &inventory.Part{})
+			if tc.conflict && !kerrors.IsConflict(err) || !tc.conflict && errorText(err) != tc.err {
+				t.Errorf("\n%s\nWriteDeployed(...): want error %q, or a conflict: %v, got %v", tc.reason, tc.err, tc.conflict, err)
+			}
+			if diff := cmp.Diff(tc.want, c.statuses()); diff != "" {
+				t.Errorf("\n%s\nrecords: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

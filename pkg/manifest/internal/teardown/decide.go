@@ -146,14 +146,17 @@ const (
 
 // Identify classifies the object that a request found under the name of a member. Pass nil if it found none. Watches select by a
 // label that anyone can remove, so the applied object is a member even without it, unless another bundle owns it now or it was
-// orphaned.
+// orphaned. Orphaning removes all labels of a member in one request, but an object that is applied again keeps AnnotationKeptBy. So the
+// label of the engine shows that the object was applied since.
 func Identify(e *inventory.Entry, m *metav1.PartialObjectMetadata, set string) Finding {
 	if m == nil {
 		return Absent
 	}
-	owner, orphanedBy := m.Labels[object.LabelPartOf], cmp.Or(m.Annotations[object.AnnotationHandedOver], m.Annotations[object.AnnotationKeptBy])
+	owner, handedOverBy := m.Labels[object.LabelPartOf], m.Annotations[object.AnnotationHandedOver]
+	orphanedBy := cmp.Or(handedOverBy, m.Annotations[object.AnnotationKeptBy])
+	again := orphanedBy == set && handedOverBy == "" && m.Labels[object.LabelManagedBy] != ""
 	switch {
-	case owner == set, string(m.UID) == e.UID && owner == "" && orphanedBy == "":
+	case owner == set, string(m.UID) == e.UID && owner == "" && (orphanedBy == "" || again):
 		return Member
 	case orphanedBy == set:
 		return Orphaned

@@ -126,16 +126,31 @@ func TestIdentify(t *testing.T) {
 		}
 		return m
 	}
+	managed := func(m *metav1.PartialObjectMetadata, annotations ...string) *metav1.PartialObjectMetadata {
+		m.Labels = map[string]string{object.LabelManagedBy: object.DefaultManagedBy}
+		for _, a := range annotations {
+			m.Annotations[a] = ours
+		}
+		return m
+	}
 	cases := map[string]struct {
 		reason string
 		found  *metav1.PartialObjectMetadata
 		want   Finding
 	}{
-		"Absent":        {reason: "The object does not exist.", want: Absent},
-		"Label":         {reason: "An object with the label is a member, whatever its UID.", found: meta("2", ours, ""), want: Member},
-		"NoLabel":       {reason: "The applied object is a member even without the label.", found: meta("1", "", ""), want: Member},
-		"OtherBundle":   {reason: "Another bundle owns the object now.", found: meta("1", other, ""), want: Foreign},
-		"Orphaned":      {reason: "The ApplySet orphaned the object earlier. It is not reported again.", found: meta("1", "", ours), want: Orphaned},
+		"Absent":      {reason: "The object does not exist.", want: Absent},
+		"Label":       {reason: "An object with the label is a member, whatever its UID.", found: meta("2", ours, ""), want: Member},
+		"NoLabel":     {reason: "The applied object is a member even without the label.", found: meta("1", "", ""), want: Member},
+		"OtherBundle": {reason: "Another bundle owns the object now.", found: meta("1", other, ""), want: Foreign},
+		"Orphaned":    {reason: "The ApplySet orphaned the object earlier. It is not reported again.", found: meta("1", "", ours), want: Orphaned},
+		"AppliedAgain": {
+			reason: "The ApplySet orphaned the object and applied it again, and another client removed one of its labels.",
+			found:  managed(meta("1", "", ours)), want: Member,
+		},
+		"HandedOver": {
+			reason: "A CRD that the ApplySet handed over keeps the label by which the watches of its users select it.",
+			found:  managed(meta("1", "", ours), object.AnnotationHandedOver), want: Orphaned,
+		},
 		"OrphanOfOther": {reason: "Another bundle orphaned the object.", found: meta("1", "", other), want: Foreign},
 		"Replaced":      {reason: "An object with another UID is not the applied one.", found: meta("2", "", ""), want: Foreign},
 	}
