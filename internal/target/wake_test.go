@@ -56,6 +56,44 @@ func TestPoolWakes(t *testing.T) {
 	}
 }
 
+// TestPoolWakesAfterFirstProbe checks that the consumers of a cluster that does not respond are called once, so that they report it, and not
+// after each probe.
+func TestPoolWakesAfterFirstProbe(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		token  string
+		close  bool
+		want   transport.State
+	}{
+		"Unreachable":  {reason: "The server refuses connections.", token: "t", close: true, want: transport.Unreachable},
+		"Unauthorized": {reason: "The server refuses the credentials.", token: "expired", want: transport.Unauthorized},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newAPIServer(t)
+			if tc.close {
+				s.Close()
+			}
+			woken := make(chan string, 10)
+			p := NewPool(fakeInterpreter{}, WithMetrics(metrics.New(nil, version.Build{})), WithOnRetry(func(consumer string) { woken <- consumer }))
+			defer p.Close()
+			c := must[*Cluster](t)(p.Get("ns/a", s.credentials(tc.token, "")))
+			e := (*transport.NotConnectedError)(nil)
+			if err := c.Ready(); !errors.As(err, &e) || e.State != transport.Unknown && e.State != tc.want {
+				t.Errorf("\n%s\nwant the first probe to begin, got %v", tc.reason, err)
+			}
+			<-woken
+			if err := c.Ready(); !errors.As(err, &e) || e.State != tc.want {
+				t.Errorf("\n%s\nwant state %s, got %v", tc.reason, tc.want, err)
+			}
+			time.Sleep(2500 * time.Millisecond) // At least one more probe.
+			if len(woken) > 0 {
+				t.Errorf("\n%s\nwoken again", tc.reason)
+			}
+		})
+	}
+}
+
 // TestPoolMisplaced checks that a connection that leads to another cluster than one of its consumers belongs to is counted as such, and
 // is reported once.
 func TestPoolMisplaced(t *testing.T) {

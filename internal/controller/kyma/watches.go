@@ -30,7 +30,7 @@ import (
 // become Ready or has failed, longer while it is in progress.
 const (
 	soon  = 50 * time.Millisecond
-	later = 400 * time.Millisecond
+	later = 2 * time.Second
 )
 
 type queue = priority.Queue

@@ -57,6 +57,8 @@ type external struct {
 	again func()
 	// after requests another pass after a delay.
 	after func(time.Duration)
+	// observing is called before the bundle is observed; optional.
+	observing func()
 	// removeFromBundle stops changes of the bundle from causing passes. It is nil if there is no cluster.
 	removeFromBundle func()
 	// misplaced records whether the Manifest is installed in another cluster. It is nil if removeFromBundle is.
@@ -90,7 +92,7 @@ func (e *external) Observe(ctx context.Context, mr *v1alpha1.Manifest) (managed.
 		if e.choice.bringsBack() {
 			e.choice.report.rollback(mr, e.choice.decision.Status)
 		}
-		return managed.ExternalObservation{}, e.choice.report.wait(mr, e.after, err)
+		return managed.ExternalObservation{}, e.choice.report.wait(ctx, mr, e.after, err)
 	}
 	o := &e.observed
 	if out, isFirst := e.observeFirst(mr); isFirst {
@@ -171,9 +173,17 @@ func (e *external) observeChoice(ctx context.Context, mr *v1alpha1.Manifest, c c
 			return errors.Wrap(err, "cannot roll back")
 		}
 	}
-	e.observed, err = e.engine.Observe(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
+	e.observed, err = e.observeBundle(ctx, mr)
 	e.reportOwner(err)
 	return err
+}
+
+// observeBundle observes the bundle of the choice. Changes in the cluster that happened before need no other pass.
+func (e *external) observeBundle(ctx context.Context, mr *v1alpha1.Manifest) (engine.Observation, error) {
+	if e.observing != nil {
+		e.observing()
+	}
+	return e.engine.Observe(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 }
 
 // reportOwner stops changes of the bundle from causing passes if the bundle belongs to another owner, and records whether this is the
@@ -236,7 +246,7 @@ func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 		e.report.verification(mr, e.verified)
 	}
 	r, err := e.apply(ctx, mr)
-	o, oerr := e.engine.Observe(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
+	o, oerr := e.observeBundle(ctx, mr)
 	if err == nil && oerr == nil {
 		o, err, oerr = e.keep(ctx, mr, o)
 	}
@@ -299,7 +309,7 @@ func (e *external) keep(ctx context.Context, mr *v1alpha1.Manifest, o engine.Obs
 		return o, nil, nil
 	}
 	_, err = e.apply(ctx, mr)
-	o, oerr = e.engine.Observe(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
+	o, oerr = e.observeBundle(ctx, mr)
 	return o, err, oerr
 }
 

@@ -39,7 +39,7 @@ func (e *external) observePlan(ctx context.Context, mr *v1alpha1.Manifest) (mana
 		p, err = e.engine.Plan(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 	}
 	if err != nil {
-		return managed.ExternalObservation{}, e.report.wait(mr, e.after, err)
+		return managed.ExternalObservation{}, e.report.wait(ctx, mr, e.after, err)
 	}
 	e.report.plan(mr, o, &p)
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, Diff: e.report.diff(o)}, nil

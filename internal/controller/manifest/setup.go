@@ -115,7 +115,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer,
 		WatchesMetadata(&corev1.ConfigMap{}, priority.LowHandler(w.ofConfigMap), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		WatchesRawSource(source.Channel(requeuer.Events(), w.own())).
 		WatchesRawSource(o.Shards.Queue(&v1alpha1.ManifestList{})).
-		Complete(o.Shards.Limit(pacing(o, w.forgetting(r)), &v1alpha1.Manifest{}, w.forget))
+		Complete(o.Shards.Limit(pacing(o, requeuer.Holding(w.forgetting(r))), &v1alpha1.Manifest{}, w.forget))
 	o.Shards.OnLoss(&v1alpha1.ManifestList{}, func(m client.Object) { w.forget(client.ObjectKeyFromObject(m)) })
 	return requeuer, errors.Wrapf(err, "cannot set up controller %s", name)
 }

@@ -39,12 +39,13 @@ type waiting struct {
 	err    error
 }
 
-// Observe reports why the Manifest waits. The monitor of a connection queues the Manifest if its cluster was found to be unreachable.
+// Observe reports why the Manifest waits. The connection queues the Manifest after the first probe, and when an unreachable cluster
+// responds again.
 func (w *waiting) Observe(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalObservation, error) {
-	if n := (*transport.NotConnectedError)(nil); errors.As(w.err, &n) && n.State != transport.Unknown {
+	if n := (*transport.NotConnectedError)(nil); errors.As(w.err, &n) {
 		requeue.StopRetries(ctx)
 	}
-	return managed.ExternalObservation{}, w.report.wait(mr, w.after, w.err)
+	return managed.ExternalObservation{}, w.report.wait(ctx, mr, w.after, w.err)
 }
 
 // Disconnect does nothing.
@@ -52,8 +53,9 @@ func (*waiting) Disconnect(context.Context) error { return nil }
 
 // wait is like failure, but reports nothing if the error only means that the Manifest waits, or if the status already contains
 // the error about an unreachable cluster. The connection queues the Manifest when the cluster is reachable again.
-func (r *reporter) wait(mr *v1alpha1.Manifest, after func(time.Duration), err error) error {
+func (r *reporter) wait(ctx context.Context, mr *v1alpha1.Manifest, after func(time.Duration), err error) error {
 	if q := quietly(after, err); q != nil {
+		requeue.StopRetries(ctx)
 		return q
 	}
 	if n := (*transport.NotConnectedError)(nil); errors.As(err, &n) && r.says(mr, n) {

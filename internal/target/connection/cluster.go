@@ -47,6 +47,8 @@ type Cluster struct {
 	monitor   *monitor
 	inquiry   *inquiry
 	recovered func()
+	// probed is true if a request has succeeded or failed.
+	probed atomic.Bool
 
 	version  *remembered[string]
 	uid      *uid
@@ -84,7 +86,7 @@ type Options struct {
 	// cache returns a *cluster.ListingError for kinds that are being listed.
 	Monitored bool
 	// Recovered is called when callers that got an error from Ready should try again, because the server is Connected again, and its
-	// watches continue; optional. It must not block.
+	// watches continue, or because the first probe failed; optional. It must not block.
 	Recovered func(*Cluster)
 }
 
@@ -254,10 +256,14 @@ func (c *Cluster) outcomeChanged() {
 	if c.monitored {
 		switch c.transport.Outcome().State {
 		case transport.Connected:
+			c.probed.Store(true)
 			c.inquiry.outdate()
 			c.informer.Retry(c.recovered)
 		case transport.Unreachable, transport.Unauthorized:
 			c.monitor.start()
+			if !c.probed.Swap(true) {
+				c.recovered()
+			}
 		case transport.Unknown, transport.WrongCluster:
 		}
 	}

@@ -52,6 +52,8 @@ type Requeuer struct {
 	buckets buckets
 	// pacesOf contains the time at which changes last queued each Manifest.
 	pacesOf map[types.NamespacedName]*pace
+	// passes contains the passes that are running.
+	passes map[types.NamespacedName]*pass
 }
 
 // A place is the ID of a bundle and the identity of its cluster.
@@ -62,6 +64,8 @@ type pace struct {
 	// last is the time of the last pass that a change caused. pending is true if a timer for the next pass is running.
 	last    time.Time
 	pending bool
+	// observed is true if another pass has observed the cluster since the last change, so that the next pass is needless.
+	observed bool
 }
 
 // An Option configures a Requeuer.
@@ -92,6 +96,7 @@ func New(done <-chan struct{}, o ...Option) *Requeuer {
 		sharersIn:   map[string]map[types.NamespacedName]bool{},
 		buckets:     buckets{},
 		pacesOf:     map[types.NamespacedName]*pace{},
+		passes:      map[types.NamespacedName]*pass{},
 	}
 	for _, f := range o {
 		f(r)
@@ -228,14 +233,20 @@ func (r *Requeuer) Changed(cluster, id string) {
 	}
 }
 
-// pace queues a Manifest immediately, or when its spacing is over and it is the turn of its cluster.
+// pace queues a Manifest immediately, or when its spacing is over and it is the turn of its cluster, but not during a pass.
 func (r *Requeuer) pace(nn types.NamespacedName) {
 	r.mu.Lock()
+	if running := r.passes[nn]; running != nil {
+		running.changed = true
+		r.mu.Unlock()
+		return
+	}
 	p := r.pacesOf[nn]
 	if p == nil {
 		p = &pace{}
 		r.pacesOf[nn] = p
 	}
+	p.observed = false
 	if p.pending {
 		r.mu.Unlock()
 		return
@@ -258,6 +269,11 @@ func (r *Requeuer) pace(nn types.NamespacedName) {
 // take queues a Manifest whose spacing is over, immediately or when it is the turn of its cluster.
 func (r *Requeuer) take(nn types.NamespacedName, p *pace) {
 	r.mu.Lock()
+	if p.observed {
+		p.pending = false
+		r.mu.Unlock()
+		return
+	}
 	wait := r.buckets.take(r.bundleOf[nn].cluster, time.Now())
 	r.mu.Unlock()
 	queue := func() {

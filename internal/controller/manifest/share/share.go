@@ -21,6 +21,9 @@ import (
 // errTurn ends a pass over a Manifest that waits for other Manifests.
 var errTurn = errors.New("other Manifests are being reconciled")
 
+// turnTime is how long a worker is kept for a Manifest that was woken. It may need none anymore.
+const turnTime = 2 * time.Second
+
 // Shares manages the workers of a controller. Each ProviderConfig can always use its share of one eighth of the workers, but at
 // least one. It can use more while half of the workers are free. Slow passes together use at most half of the workers, and those of
 // one namespace use at most a quarter. The first passes of namespaces about which nothing is known use up to a quarter in addition. A
@@ -34,8 +37,10 @@ type Shares struct {
 	mu sync.Mutex
 	// used is the number of workers in use for each ProviderConfig. mu protects it and all fields below.
 	used map[string]int
-	// running contains the workers in use, at most as many as there are.
+	// running contains the workers in use, at most as many as there are. turns contains those of them that are kept for Manifests that
+	// were woken.
 	running map[*Worker]bool
+	turns   map[types.NamespacedName]*Worker
 	pace    *pace
 	waiting *fairQueue
 }
@@ -59,7 +64,7 @@ func ResponseTimes(last func(consumer string) (cluster.Cluster, bool)) func(type
 func New(workers int, wake func(types.NamespacedName), response func(types.NamespacedName) time.Duration) *Shares {
 	return &Shares{
 		limits: limitsOf(workers), wake: wake, response: response, now: time.Now,
-		used: map[string]int{}, running: map[*Worker]bool{}, pace: newPace(), waiting: newFairQueue(),
+		used: map[string]int{}, running: map[*Worker]bool{}, turns: map[types.NamespacedName]*Worker{}, pace: newPace(), waiting: newFairQueue(),
 	}
 }
 
@@ -81,19 +86,21 @@ func (w *Worker) isSlow(now time.Time) bool {
 }
 
 // Acquire reserves a worker for a pass over a Manifest with a ProviderConfig. If it returns false, wake is called for the Manifest when
-// a worker is free.
+// a worker is free, which is kept for it.
 func (s *Shares) Acquire(config string, nn types.NamespacedName) (*Worker, bool) {
 	w := &Worker{nn: nn, at: place{namespace: nn.Namespace, config: config}, response: s.response(nn), since: s.now()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w.expected = s.pace.expect(w.at, w.response, w.since)
-	if w.as = s.limits.admit(s.load(w.at, w.since), w.expected); w.as == refused {
+	kept := s.endTurn(nn)
+	if kept != nil && kept.at == w.at {
+		w.as = kept.as
+	} else if w.as = s.limits.admit(s.load(w.at, w.since), w.expected); w.as == refused {
 		s.waiting.add(nn, w.at)
 		return nil, false
 	}
 	s.waiting.drop(nn)
-	s.running[w] = true
-	s.used[config]++
+	s.add(w)
 	return w, true
 }
 
@@ -101,27 +108,73 @@ func (s *Shares) Acquire(config string, nn types.NamespacedName) (*Worker, bool)
 func (s *Shares) Release(w *Worker) {
 	response, now := max(s.response(w.nn), w.response), s.now()
 	s.mu.Lock()
+	s.remove(w)
+	s.pace.record(w.at, response, now.Sub(w.since), now)
+	woken := s.turnsAt(now)
+	s.mu.Unlock()
+	s.wakeAll(woken)
+}
+
+// turnsAt keeps workers for Manifests that wait, as many as can be admitted, and returns them. The caller holds mu and calls wakeAll
+// without it.
+func (s *Shares) turnsAt(now time.Time) (woken []*Worker) {
+	for {
+		next := &Worker{since: now}
+		nn, ok := s.waiting.next(func(at place) bool {
+			next.at, next.expected = at, s.pace.expect(at, 0, now)
+			next.as = s.limits.admit(s.load(at, now), next.expected)
+			return next.as != refused
+		})
+		if !ok {
+			return woken
+		}
+		next.nn = nn
+		s.turns[nn] = next
+		s.add(next)
+		woken = append(woken, next)
+	}
+}
+
+// wakeAll wakes the Manifests of workers. If one of them does not use its worker in time, others get it.
+func (s *Shares) wakeAll(woken []*Worker) {
+	for _, w := range woken {
+		time.AfterFunc(turnTime, func() { s.lapse(w) })
+		s.wake(w.nn)
+	}
+}
+
+// lapse returns a worker that was kept for a Manifest and not used, and wakes other Manifests.
+func (s *Shares) lapse(w *Worker) {
+	s.mu.Lock()
+	var woken []*Worker
+	if s.turns[w.nn] == w {
+		s.endTurn(w.nn)
+		woken = s.turnsAt(s.now())
+	}
+	s.mu.Unlock()
+	s.wakeAll(woken)
+}
+
+// endTurn removes and returns the worker that is kept for a Manifest, or returns nil. The caller holds mu.
+func (s *Shares) endTurn(nn types.NamespacedName) *Worker {
+	w := s.turns[nn]
+	if w != nil {
+		delete(s.turns, nn)
+		s.remove(w)
+	}
+	return w
+}
+
+// add and remove add a worker to those in use, and remove it. The caller holds mu.
+func (s *Shares) add(w *Worker) {
+	s.running[w] = true
+	s.used[w.at.config]++
+}
+
+func (s *Shares) remove(w *Worker) {
 	delete(s.running, w)
 	if s.used[w.at.config]--; s.used[w.at.config] == 0 {
 		delete(s.used, w.at.config)
-	}
-	s.pace.record(w.at, response, now.Sub(w.since), now)
-	// If many workers are free, two Manifests are woken, in case one of them needs no worker anymore.
-	most := 1
-	if len(s.running)+1 < s.limits.half {
-		most = 2
-	}
-	var woken []types.NamespacedName
-	for range most {
-		nn, ok := s.waiting.next(func(at place) bool { return s.limits.admit(s.load(at, now), s.pace.expect(at, 0, now)) != refused })
-		if !ok {
-			break
-		}
-		woken = append(woken, nn)
-	}
-	s.mu.Unlock()
-	for _, nn := range woken {
-		s.wake(nn)
 	}
 }
 
@@ -152,8 +205,13 @@ func (s *Shares) Forget(nn types.NamespacedName) {
 		return
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.waiting.drop(nn)
+	var woken []*Worker
+	if s.endTurn(nn) != nil {
+		woken = s.turnsAt(s.now())
+	}
+	s.mu.Unlock()
+	s.wakeAll(woken)
 }
 
 // Limited returns a connector whose passes each hold a worker of their ProviderConfig from Connect to Disconnect. A pass
@@ -172,6 +230,7 @@ func (l *limited[T]) Connect(ctx context.Context, mg T) (managed.TypedExternalCl
 	config := configOf(mg)
 	worker, ok := l.shares.Acquire(config, types.NamespacedName{Namespace: mg.GetNamespace(), Name: mg.GetName()})
 	if !ok {
+		requeue.StopRetries(ctx)
 		return nil, &requeue.QuietError{Err: errTurn}
 	}
 	connected := false
