@@ -127,9 +127,9 @@ func TestInstall(t *testing.T) {
 		within(t, c.call, u.control[c.call], c.bound)
 	}
 	// On a slow machine, the objects are seen in more states, each of which is written to a status.
-	within(t, "requests to the control plane", sum(u.control), 28+modules+1)
+	within(t, "requests to the control plane", sum(u.control), 22+modules+1)
 	within(t, "requests to the target", sum(u.target), modules*(objects+5)+6)
-	within(t, "reconciles", u.reconciles["managed/kyma.kyma.m.crossplane.io"]+u.reconciles["managed/manifest.kyma.m.crossplane.io"], 16+modules+1)
+	within(t, "reconciles", u.reconciles["managed/kyma.kyma.m.crossplane.io"]+u.reconciles["managed/manifest.kyma.m.crossplane.io"], 10+modules)
 	if unknown := simulator.Unknown(); len(unknown) > 0 {
 		t.Errorf("the simulator does not implement: %v", unknown)
 	}

@@ -29,9 +29,9 @@ func Budgets() []Budget {
 		// The aim is 4.
 		{"target_requests_per_cluster", 10.8, func(r *Result) float64 { return r.TargetRequestsPerCluster }},
 		// The aim is 20.
-		{"control_plane_requests_per_kyma", 57, func(r *Result) float64 { return r.ControlRequestsPerKyma }},
+		{"control_plane_requests_per_kyma", 30, func(r *Result) float64 { return r.ControlRequestsPerKyma }},
 		// The aim is 10. It depends on how long Manifests wait for each other.
-		{"reconciles_per_kyma", 50, func(r *Result) float64 { return r.ReconcilesPerKyma }},
+		{"reconciles_per_kyma", 20, func(r *Result) float64 { return r.ReconcilesPerKyma }},
 		// The aim is 3.
 		{"restart_requests_per_cluster", 13.3, func(r *Result) float64 { return r.RestartRequests }},
 		// The aim is 0.
