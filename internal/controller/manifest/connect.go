@@ -238,7 +238,7 @@ func (c *connector) external(key client.ObjectKey, cluster cluster.Cluster, bund
 	report := &reporter{recorder: c.record, redactor: redact.NewGrowing(&c.sessions.Of(key).Secrets, secrets...)}
 	return &external{
 		engine: c.engine, cluster: cluster, subject: of, memory: c.memory, report: report,
-		observing: func() { c.requeuer.Observing(key) }, removeFromBundle: removeFromBundle, misplaced: misplaced, sharer: sharer,
+		removeFromBundle: removeFromBundle, misplaced: misplaced, sharer: sharer, watcher: c.requeuer.WatcherOf(key),
 		choice: choice{bundle: bundle, report: report},
 		again:  func() { c.requeuer.Again(key) }, after: func(d time.Duration) { c.requeuer.After(key, d) },
 	}

@@ -57,8 +57,8 @@ type external struct {
 	again func()
 	// after requests another pass after a delay.
 	after func(time.Duration)
-	// observing is called before the bundle is observed; optional.
-	observing func()
+	// watcher reports what the pass observes. It is nil if there is no cluster.
+	watcher *requeue.Watcher
 	// removeFromBundle stops changes of the bundle from causing passes. It is nil if there is no cluster.
 	removeFromBundle func()
 	// misplaced records whether the Manifest is installed in another cluster. It is nil if removeFromBundle is.
@@ -178,11 +178,9 @@ func (e *external) observeChoice(ctx context.Context, mr *v1alpha1.Manifest, c c
 	return err
 }
 
-// observeBundle observes the bundle of the choice. Changes in the cluster that happened before need no other pass.
+// observeBundle observes the bundle of the choice.
 func (e *external) observeBundle(ctx context.Context, mr *v1alpha1.Manifest) (engine.Observation, error) {
-	if e.observing != nil {
-		e.observing()
-	}
+	e.watcher.Observing()
 	return e.engine.Observe(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 }
 
@@ -224,6 +222,9 @@ func (e *external) conclude(mr *v1alpha1.Manifest, o engine.Observation, outcome
 	mr.Status.AtProvider.Plan = nil
 	c.report.recordDrift(mr, c.bundle.Drift, o.Drift)
 	c.report.observation(mr, o)
+	if o.UpToDate && o.State == engine.Ready && !testsRun(mr) {
+		e.watcher.Complete()
+	}
 }
 
 // Create creates the bundle. The status that Create sets would be lost, so it requests another pass immediately.

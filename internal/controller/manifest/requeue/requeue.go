@@ -64,7 +64,7 @@ type pace struct {
 	// last is the time of the last pass that a change caused. pending is true if a timer for the next pass is running.
 	last    time.Time
 	pending bool
-	// observed is true if another pass has observed the cluster since the last change, so that the next pass is needless.
+	// observed is true if another pass has observed since the last change that nothing is left to do.
 	observed bool
 }
 
@@ -237,7 +237,7 @@ func (r *Requeuer) Changed(cluster, id string) {
 func (r *Requeuer) pace(nn types.NamespacedName) {
 	r.mu.Lock()
 	if running := r.passes[nn]; running != nil {
-		running.changed = true
+		running.changes++
 		r.mu.Unlock()
 		return
 	}
