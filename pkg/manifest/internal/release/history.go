@@ -130,11 +130,15 @@ func (h History) Get(ctx context.Context, r inventory.Release, revision int) (*r
 }
 
 // Describe sets the status and the description of a recorded revision. It reports false if the revision has no record. It returns
-// an error if another client changed the record in the meantime.
+// an error if another client changed the record in the meantime. Only a revision whose installation has not completed can fail: another
+// process may have completed it.
 func (h History) Describe(ctx context.Context, r inventory.Release, revision int, status, description string) (bool, error) {
 	info, err := h.Get(ctx, r, revision)
 	if err != nil || info == nil {
 		return false, err
+	}
+	if status == record.StatusFailed && !isPending(info.Status) {
+		return true, nil
 	}
 	s, err := info.WithOutcome(status, description)
 	if err != nil {

@@ -145,7 +145,7 @@ func TestRecordFence(t *testing.T) {
 	h := c.history()
 	c.record(recorded(1, "deployed", "us", "new"))
 	c.changeOn = map[string]string{"PUT " + secrets + "1": secrets + "1"}
-	found, err := h.Describe(t.Context(), apps, 1, record.StatusFailed, "why")
+	found, err := h.Describe(t.Context(), apps, 1, record.StatusUninstalling, "why")
 	if !found || !kerrors.IsConflict(err) {
 		t.Errorf("Describe(...): want a conflict, got %t, %v", found, err)
 	}
@@ -160,8 +160,31 @@ func TestRecordFence(t *testing.T) {
 		t.Errorf("records: -want, +got:\n%s", diff)
 	}
 	c.changeOn = nil
-	if found, err := h.Describe(t.Context(), apps, 1, record.StatusFailed, "why"); !found || err != nil {
+	if found, err := h.Describe(t.Context(), apps, 1, record.StatusUninstalling, "why"); !found || err != nil {
 		t.Errorf("Describe(...) of what was read again: %t, %v", found, err)
+	}
+}
+
+// TestFail checks which revisions can fail.
+func TestFail(t *testing.T) {
+	cases := map[string]struct{ reason, status, want string }{
+		"Install":    {reason: "An installation that has begun can fail.", status: record.StatusPendingInstall, want: "1 failed: why"},
+		"Upgrade":    {reason: "An upgrade that has begun can fail.", status: record.StatusPendingUpgrade, want: "1 failed: why"},
+		"Rollback":   {reason: "A rollback that has begun can fail.", status: record.StatusPendingRollback, want: "1 failed: why"},
+		"Deployed":   {reason: "Another process has completed the installation.", status: record.StatusDeployed, want: "1 deployed: said"},
+		"Superseded": {reason: "Another process has even replaced the revision.", status: record.StatusSuperseded, want: "1 superseded: said"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := newFakeCluster(t)
+			c.record(recorded(1, tc.status, "us", "new"))
+			if found, err := c.history().Describe(t.Context(), apps, 1, record.StatusFailed, "why"); !found || err != nil {
+				t.Errorf("\n%s\nDescribe(...): %t, %v", tc.reason, found, err)
+			}
+			if diff := cmp.Diff([]string{tc.want}, c.statuses()); diff != "" {
+				t.Errorf("\n%s\nDescribe(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
 	}
 }
 

@@ -33,6 +33,11 @@ func IsStale(m *metav1.PartialObjectMetadata, inv *inventory.Inventory) bool {
 			return false
 		}
 	}
-	current := []string{record.StatusDeployed, record.StatusPendingInstall, record.StatusPendingUpgrade, record.StatusPendingRollback}
-	return !known || slices.Contains(current, m.Labels[LabelStatus])
+	status := m.Labels[LabelStatus]
+	return !known || status == record.StatusDeployed || isPending(status)
+}
+
+// isPending reports whether a status means that the installation of a revision has begun and not completed.
+func isPending(status string) bool {
+	return slices.Contains([]string{record.StatusPendingInstall, record.StatusPendingUpgrade, record.StatusPendingRollback}, status)
 }
