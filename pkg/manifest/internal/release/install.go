@@ -98,19 +98,29 @@ func (h History) writeDeployed(ctx context.Context, i *NewRevision, o record.Opt
 		}
 	}
 	if i.Run == nil {
-		if err := h.CutShort(ctx, i.Desired.Release, last); err != nil {
+		if err := h.CutShort(ctx, i, last); err != nil {
 			return err
 		}
 	}
 	return h.write(ctx, i, o)
 }
 
-// CutShort marks the revision of a run as failed because another revision replaces it. The run may be nil.
-func (h History) CutShort(ctx context.Context, r inventory.Release, run *inventory.Run) error {
+// CutShort marks the revision of a run as failed because another revision replaces it. The run may be nil. A revision that is recorded as
+// deployed was completed: by another process, or by a step that failed afterwards. It becomes one of the revisions that WriteDeployed
+// supersedes.
+func (h History) CutShort(ctx context.Context, i *NewRevision, run *inventory.Run) error {
 	if run == nil || !run.Recorded || run.Failed != "" {
 		return nil
 	}
-	_, err := h.Describe(ctx, r, run.Revision, record.StatusFailed, "Replaced by a newer version while its hooks ran")
+	info, err := h.Get(ctx, i.Desired.Release, run.Revision)
+	if err != nil || info == nil {
+		return err
+	}
+	if info.Status == record.StatusDeployed {
+		i.Next.Stale = append(i.Next.Stale, run.Revision)
+		return nil
+	}
+	_, err = h.describe(ctx, i.Desired.Release, info, record.StatusFailed, "Replaced by a newer version while its hooks ran")
 	return err
 }
 
@@ -192,6 +202,10 @@ func (h History) supersedeAll(ctx context.Context, i *NewRevision, before *recor
 	}
 	for _, number := range numbers {
 		stale, err := h.Get(ctx, r, number)
+		if err == nil {
+			// Another process may have deployed it meanwhile.
+			err = h.confirm(ctx)
+		}
 		if err == nil {
 			err = h.supersede(ctx, stale)
 		}

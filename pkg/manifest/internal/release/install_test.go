@@ -176,6 +176,18 @@ func TestWriteDeployed(t *testing.T) {
 				Part:     noted(3, 0),
 			},
 		},
+		"ReplacesDeployed": {
+			reason:  "A revision is superseded if the step that deployed it failed before it marked the one before it.",
+			records: []record.Options{recorded(1, "deployed", "us", "a"), recorded(2, "deployed", "us", "b")},
+			next:    Next{Operation: hook.Rollback, Number: 3, Before: 1},
+			rec:     inventory.Part{Revision: 1, Run: pending},
+			want: want{
+				Requests: []string{
+					"GET " + secrets + "1", "GET " + secrets + "2", "POST apps/secrets", "PUT " + secrets + "1", "GET " + secrets + "2", "PUT " + secrets + "2",
+				},
+				Statuses: []string{"1 superseded: said", "2 superseded: said", "3 deployed: Upgrade complete"}, Part: noted(3, 0),
+			},
+		},
 		"NoNamespace": {
 			reason:    "A missing namespace is created.",
 			namespace: "apps",

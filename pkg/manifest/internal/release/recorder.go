@@ -21,7 +21,7 @@ func (r RevisionRecorder) RecordPending(ctx context.Context) error {
 
 // CutShort marks the revision of a run as failed because this revision replaces it. The run may be nil.
 func (r RevisionRecorder) CutShort(ctx context.Context, run *inventory.Run) error {
-	return r.History.CutShort(ctx, r.Installation.Desired.Release, run)
+	return r.History.CutShort(ctx, r.Installation, run)
 }
 
 // Describe sets the status and the description of a recorded revision. It reports false if the revision has no record.
