@@ -186,6 +186,7 @@ func commandLayers() []layer {
 		{path: "internal/cli/argument", level: 62},
 		{path: "internal/cli/catalog", level: 64},
 		{path: "internal/cli/release", level: 63},
+		{path: "internal/cli/apply", level: 65},
 		{path: "internal/cli/await", level: 65},
 		{path: "internal/cli/complete", level: 65},
 		{path: "internal/cli/module/file", level: 66},
