@@ -192,7 +192,7 @@ func checkConfigStays(t *testing.T) {
 	if err := admin.Delete(t.Context(), config); err != nil {
 		t.Fatal(err)
 	}
-	if r := succeed(t); !strings.Contains(r.out, "clusterrolebinding.rbac.authorization.k8s.io/provider-kyma-modules deleted") {
+	if r := succeed(t); !strings.Contains(r.out, "clusterrolebinding.rbac.authorization.k8s.io/provider-kyma-modules-cluster-admin deleted") {
 		t.Errorf("install without --in-cluster: want the binding deleted, got\n%s", r.out)
 	}
 }
