@@ -20,7 +20,7 @@ const (
 
 	// GroupPackages is the API group of the packages of Crossplane.
 	GroupPackages = "pkg.crossplane.io"
-	// GroupExtensions is the API group of the definitions of Crossplane.
+	// GroupExtensions is the API group of XRDs and ManagedResourceDefinitions.
 	GroupExtensions = "apiextensions.crossplane.io"
 )
 
