@@ -167,6 +167,10 @@ func TestValues(t *testing.T) {
 			reason: "A template can refuse values.", args: args{flags: []string{"--set=inCluster.enabled=true"}},
 			want: want{Err: "inCluster.namespaces: set the namespaces whose Kymas and Manifests can use the cluster itself"},
 		},
+		"NotAMap": {
+			reason: "A value that replaces the mode is refused.", args: args{flags: []string{"--in-cluster", "--set=inCluster=yes"}},
+			want: want{Err: "inCluster"},
+		},
 		"NoFile": {reason: "The file does not exist.", args: args{flags: []string{"--values=/does/not/exist"}}, want: want{Err: "no such file"}},
 		"NotMap": {reason: "Values are a map.", args: args{in: "- a", flags: []string{"--values=-"}}, want: want{Err: "--values -: "}},
 		"Stdin":  {reason: "Stdin can be read once.", args: args{flags: []string{"-f=-", "-f=-"}}, want: want{Err: "--values - can only be used once"}},

@@ -54,7 +54,7 @@ func (o *options) values(in io.Reader, version, namespace string) (map[string]an
 	}
 	if o.inCluster && !has(out, "inCluster", "namespaces") {
 		// Users who can create objects in this namespace can already use the identity of the provider.
-		return out, unstructured.SetNestedSlice(out, []any{namespace}, "inCluster", "namespaces")
+		return out, command.WithCode(command.ExitUsage, unstructured.SetNestedSlice(out, []any{namespace}, "inCluster", "namespaces"))
 	}
 	return out, nil
 }
