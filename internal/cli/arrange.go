@@ -23,7 +23,7 @@ func areas() []area {
 		{id: "ship", title: "Distribute and release modules:", commands: []string{"push", "pull", "copy", "template", "manifest", "promote", "convert"}},
 		{
 			id: "run", title: "Run modules in clusters:",
-			commands: []string{"plan", "deploy", "list", "enable", "disable", "status", "wait", "test", "undeploy"},
+			commands: []string{"install", "plan", "deploy", "list", "enable", "disable", "status", "wait", "test", "undeploy"},
 		},
 		{id: "other", title: "Other commands:", commands: []string{"help", "completion", "version"}},
 	}

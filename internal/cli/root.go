@@ -11,6 +11,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/controlplane"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/install"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/kyma"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/manifest"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module"
@@ -129,7 +130,7 @@ func New(e *command.Environment) *cobra.Command {
 	}
 	rollouts.AddCommand(rollout.Commands(e)...)
 	root.AddCommand(modules, rollouts, kyma.NewStatus(e), kyma.NewWait(e), manifest.NewPlan(e), manifest.NewTest(e))
-	root.AddCommand(controlplane.NewDeploy(e), controlplane.NewUndeploy(e), version.Command(e))
+	root.AddCommand(install.New(e), controlplane.NewDeploy(e), controlplane.NewUndeploy(e), version.Command(e))
 	root.SetHelpCommand(helpCommand())
 	arrange(root, modules, rollouts)
 	each(root, func(c *cobra.Command) { c.Long = command.Wrap(c.Long, width) })

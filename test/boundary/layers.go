@@ -89,6 +89,7 @@ func baseLayers() []layer {
 		{path: "internal/yamlsize", level: 0},
 		{path: "internal/metrics", level: 2, forbidden: []string{"apis"}},
 		{path: "package/crds", level: 0},
+		{path: "charts", level: 1, forbidden: []string{"apis"}},
 		// The engine and a connection to a cluster share this package.
 		{path: "pkg/cluster", level: 0},
 	}
@@ -186,6 +187,7 @@ func commandLayers() []layer {
 		{path: "internal/cli/argument", level: 62},
 		{path: "internal/cli/catalog", level: 64},
 		{path: "internal/cli/release", level: 63},
+		{path: "internal/cli/apply", level: 65},
 		{path: "internal/cli/await", level: 65},
 		{path: "internal/cli/complete", level: 65},
 		{path: "internal/cli/module/file", level: 66},
@@ -202,6 +204,7 @@ func commandLayers() []layer {
 		{path: "internal/cli/module/sign", level: 67},
 		{path: "internal/cli/module/template", level: 67},
 		{path: "internal/cli/module/transfer", level: 67},
+		{path: "internal/cli/install", level: 67},
 		{path: "internal/cli/rollout", level: 67},
 		{path: "internal/cli/kyma", level: 67},
 		{path: "internal/cli/manifest", level: 67},

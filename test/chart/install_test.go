@@ -49,13 +49,14 @@ func podMonitors() *apiextensionsv1.CustomResourceDefinition {
 	}
 }
 
-// TestInstall installs, upgrades and uninstalls the packed chart in a real control plane, whose nodes are simulated.
-func TestInstall(t *testing.T) {
+// start starts a real control plane, whose nodes are simulated, and stops it at the end of the test.
+func start(t *testing.T) (*controlplane.Cluster, client.Client) {
+	t.Helper()
 	c, err := controlplane.Start(t.Context(), controlplane.Options{Name: "chart", Dir: t.TempDir()}.Complete())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Stop()
+	t.Cleanup(c.Stop)
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
@@ -66,6 +67,12 @@ func TestInstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c, admin
+}
+
+// TestInstall installs, upgrades and uninstalls the packed chart in a real control plane, whose nodes are simulated.
+func TestInstall(t *testing.T) {
+	c, admin := start(t)
 	h := newHelm(t)
 	crds := filepath.Join(h.chart, "..", "..", "package", "crds")
 	h.env = append(h.env, "KUBECONFIG="+c.KubeconfigFile())
@@ -104,7 +111,7 @@ func TestInstall(t *testing.T) {
 	}
 
 	h.mustRun(t, "uninstall", release, "--namespace", namespace, "--wait", "--timeout=5m")
-	err = admin.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: release}, &appsv1.Deployment{})
+	err := admin.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: release}, &appsv1.Deployment{})
 	if !kerrors.IsNotFound(err) {
 		t.Errorf("the Deployment is left: %v", err)
 	}

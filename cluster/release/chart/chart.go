@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -18,14 +17,13 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/provider-kyma/charts"
 	"github.com/crossplane-contrib/provider-kyma/cluster/release/archive"
 )
 
 const (
 	// Name is the name of the chart.
-	Name = "provider-kyma"
-	// metadataFile is the file with the name and the version of a chart.
-	metadataFile = "Chart.yaml"
+	Name = charts.Name
 
 	// These are the media types of Helm.
 	configType types.MediaType = "application/vnd.cncf.helm.config.v1+json"
@@ -53,16 +51,13 @@ func Pack(root, version string, modified time.Time) (Chart, error) {
 	for name, data := range files {
 		packed = append(packed, archive.File{Path: path.Join(Name, name), Data: data})
 	}
-	out := Chart{Version: chartVersion(version)}
+	out := Chart{Version: charts.Version(version)}
 	if out.Archive, err = archive.TarGz(modified, packed...); err != nil {
 		return Chart{}, err
 	}
 	out.Image, err = artifact(config, out.Archive)
 	return out, err
 }
-
-// chartVersion returns the version of the chart of a release.
-func chartVersion(version string) string { return strings.TrimPrefix(version, "v") }
 
 // contents returns the files of the chart for a version of the release, by their path in the chart, and the content of Chart.yaml as JSON.
 func contents(root, version string) (files map[string][]byte, config []byte, err error) {
@@ -78,19 +73,11 @@ func contents(root, version string) (files map[string][]byte, config []byte, err
 			files[name] = data
 		}
 	}
-	metadata := map[string]any{}
-	if err := yaml.UnmarshalStrict(files[metadataFile], &metadata); err != nil {
-		return nil, nil, errors.Wrapf(err, "cannot read %s", metadataFile)
+	if config, err = charts.Metadata(files[charts.MetadataFile], version); err != nil {
+		return nil, nil, err
 	}
-	if metadata["name"] != Name {
-		return nil, nil, errors.Errorf("%s: want the name %q, got %q", metadataFile, Name, metadata["name"])
-	}
-	metadata["version"], metadata["appVersion"] = chartVersion(version), version
-	if config, err = json.Marshal(metadata); err != nil {
-		return nil, nil, errors.Wrapf(err, "cannot encode %s", metadataFile)
-	}
-	files[metadataFile], err = yaml.JSONToYAML(config)
-	return files, config, errors.Wrapf(err, "cannot encode %s", metadataFile)
+	files[charts.MetadataFile], err = yaml.JSONToYAML(config)
+	return files, config, errors.Wrapf(err, "cannot encode %s", charts.MetadataFile)
 }
 
 // read returns the regular files below a directory, by their path in the chart, which begins with prefix.

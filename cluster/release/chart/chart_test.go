@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/provider-kyma/charts"
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 )
 
@@ -43,7 +44,7 @@ func TestPack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	metadata := string(files[metadataFile])
+	metadata := string(files[charts.MetadataFile])
 	for _, line := range []string{"version: 1.2.3", "appVersion: v1.2.3", "name: provider-kyma"} {
 		if !slices.Contains(strings.Split(metadata, "\n"), line) {
 			t.Errorf("want a line %q, got\n%s", line, metadata)

@@ -8,11 +8,10 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/spf13/cobra"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/apply"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
@@ -25,8 +24,7 @@ to complete the setup. If another client has set a field to a different value, t
 take over the field, use --force-conflicts.
 
 The command installs the CRDs of this version of kymactl. It does not change CRDs that belong to a package. Without
---package, the command doesn't start the provider: run the provider as a process or with the Helm chart, or let
-Crossplane run it. If no provider processes the Kyma within a few seconds, the command prints a warning.
+--package, the command doesn't start the provider: run 'kymactl install', or let Crossplane run it. If no provider processes the Kyma within a few seconds, the command prints a warning.
 
 The command reduces the kubeconfig of --target-kubeconfig to a single context, embeds the files that it refers to, and
 stores it in the Secret NAME-kubeconfig. It never prints the content. Like the provider, it rejects kubeconfigs that use
@@ -55,7 +53,7 @@ func NewDeploy(e *command.Environment) *cobra.Command {
 	o := &deployOptions{}
 	c := &cobra.Command{
 		Use:        "deploy",
-		SuggestFor: []string{"install", "apply"},
+		SuggestFor: []string{"apply"},
 		Short:      "Set up a control plane: CRDs or the provider, a ProviderConfig, ModuleTemplates and a Kyma",
 		Long:       deployLong,
 		Example:    deployExample,
@@ -73,8 +71,8 @@ func NewDeploy(e *command.Environment) *cobra.Command {
 
 // A deployment is one run of kymactl deploy.
 type deployment struct {
-	plane     *controlPlane
-	applier   *applier
+	plane     *apply.Plane
+	applier   *apply.Applier
 	o         *deployOptions
 	namespace string
 	// ref is the ProviderConfig or ClusterProviderConfig of the Kyma.
@@ -94,11 +92,11 @@ func deploy(ctx context.Context, e *command.Environment, o *deployOptions) error
 	if err != nil {
 		return err
 	}
-	d.namespace, d.plane = cluster.Namespace, newControlPlane(cluster)
-	r := &report{e: e, output: &o.output, dryRun: o.dryRun}
-	d.applier = &applier{e: e, plane: d.plane, report: r, dryRun: o.dryRun, force: o.force}
+	d.namespace, d.plane = cluster.Namespace, apply.NewPlane(cluster)
+	r := &apply.Report{Environment: e, Output: &o.output, DryRun: o.dryRun}
+	d.applier = &apply.Applier{Environment: e, Plane: d.plane, Report: r, DryRun: o.dryRun, Force: o.force}
 	err = d.run(ctx)
-	if failed := r.end(); err == nil {
+	if failed := r.End(); err == nil {
 		err = failed
 	}
 	return err
@@ -136,34 +134,9 @@ func (d *deployment) run(ctx context.Context) error {
 	return d.awaitAnswer(ctx)
 }
 
-// makeNamespace creates the namespace if it doesn't exist. If the user is not allowed to get namespaces, it assumes that the
-// namespace exists.
+// makeNamespace creates the namespace if it doesn't exist.
 func (d *deployment) makeNamespace(ctx context.Context) error {
-	o := object{GroupVersionKind: coreKind("Namespace"), Name: d.namespace}
-	u, err := d.plane.live(ctx, o)
-	switch {
-	case kerrors.IsForbidden(err):
-		return nil
-	case err != nil:
-		return err
-	case u != nil && u.GetDeletionTimestamp() != nil:
-		return errors.Errorf("%s is being deleted: wait until it is gone, or use another --namespace", o.words())
-	case u != nil:
-		return d.applier.report.add(o, unchanged)
-	}
-	var options []client.CreateOption
-	if d.o.dryRun {
-		d.applier.absent = d.namespace
-		options = append(options, client.DryRunAll)
-	}
-	err = d.plane.client.Create(ctx, wanted(o, nil), append(options, client.FieldOwner(command.FieldManager))...)
-	if kerrors.IsAlreadyExists(err) {
-		return d.applier.report.add(o, unchanged)
-	}
-	if err != nil {
-		return errors.Wrapf(err, "cannot create %s", o.words())
-	}
-	return d.applier.report.add(o, created)
+	return d.applier.MakeNamespace(ctx, d.namespace)
 }
 
 // configure applies the ProviderConfig and the Secret with the kubeconfig, or the ClusterProviderConfig for --in-cluster.
@@ -174,7 +147,7 @@ func (d *deployment) configure(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return d.applier.apply(ctx, wanted(config, map[string]any{"spec": map[string]any{
+		return d.applier.Apply(ctx, apply.Wanted(config, map[string]any{"spec": map[string]any{
 			"credentials":       map[string]any{"source": string(v1alpha1.CredentialsSourceInjectedIdentity)},
 			"allowedNamespaces": map[string]any{"names": names},
 		}}))
@@ -182,11 +155,11 @@ func (d *deployment) configure(ctx context.Context) error {
 	if d.o.target == "" {
 		return nil
 	}
-	secret := object{GroupVersionKind: coreKind("Secret"), Namespace: d.namespace, Name: config.Name + kubeconfigSuffix}
-	if err := d.applier.apply(ctx, wanted(secret, map[string]any{"data": map[string]any{kubeconfigKey: encode(d.kubeconfig)}})); err != nil {
+	secret := apply.Object{GroupVersionKind: apply.CoreKind("Secret"), Namespace: d.namespace, Name: config.Name + kubeconfigSuffix}
+	if err := d.applier.Apply(ctx, apply.Wanted(secret, map[string]any{"data": map[string]any{kubeconfigKey: encode(d.kubeconfig)}})); err != nil {
 		return err
 	}
-	return d.applier.apply(ctx, wanted(config, map[string]any{"spec": map[string]any{
+	return d.applier.Apply(ctx, apply.Wanted(config, map[string]any{"spec": map[string]any{
 		"credentials": map[string]any{
 			"source":    string(v1alpha1.CredentialsSourceSecret),
 			"secretRef": map[string]any{"name": secret.Name, "key": kubeconfigKey},
@@ -196,19 +169,19 @@ func (d *deployment) configure(ctx context.Context) error {
 
 // allowedNamespaces returns the namespaces that can use the ClusterProviderConfig: its current namespaces, and the namespace of
 // the Kyma.
-func (d *deployment) allowedNamespaces(ctx context.Context, config object) ([]any, error) {
-	live, err := d.plane.found(ctx, config)
+func (d *deployment) allowedNamespaces(ctx context.Context, config apply.Object) ([]any, error) {
+	live, err := d.plane.Found(ctx, config)
 	if err != nil || live == nil {
 		return []any{d.namespace}, err
 	}
 	names, _, err := unstructured.NestedSlice(live.Object, "spec", "allowedNamespaces", "names")
 	if err != nil || slices.Contains(names, any(d.namespace)) {
-		return names, errors.Wrapf(err, "%s", config.words())
+		return names, errors.Wrapf(err, "%s", config.Words())
 	}
 	return append(names, d.namespace), nil
 }
 
 // applyTemplates applies the ModuleTemplates from the files of the command line.
 func (d *deployment) applyTemplates(ctx context.Context) error {
-	return d.applier.applyAll(ctx, d.templates)
+	return d.applier.ApplyAll(ctx, d.templates)
 }

@@ -20,11 +20,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/apply"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
 // patch changes an object as another client.
-func patch(t testing.TB, o object, data string) {
+func patch(t testing.TB, o apply.Object, data string) {
 	t.Helper()
 	if err := plane.Patch(t.Context(), mustGet(t, o), client.RawPatch(types.MergePatchType, []byte(data)), client.FieldOwner("another")); err != nil {
 		t.Fatal(err)
@@ -32,7 +33,7 @@ func patch(t testing.TB, o object, data string) {
 }
 
 // state returns what must not change: resource versions and field managers.
-func state(t testing.TB, objects ...object) map[string]string {
+func state(t testing.TB, objects ...apply.Object) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	for _, o := range objects {
@@ -41,20 +42,20 @@ func state(t testing.TB, objects ...object) map[string]string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out[o.words()] = u.GetResourceVersion() + " " + string(fields)
+		out[o.Words()] = u.GetResourceVersion() + " " + string(fields)
 	}
 	return out
 }
 
-func crdObjects(t testing.TB) []object {
+func crdObjects(t testing.TB) []apply.Object {
 	t.Helper()
-	all, err := readCRDs()
+	all, err := apply.ReadCRDs()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out []object
+	var out []apply.Object
 	for _, d := range all {
-		out = append(out, objectOf(d))
+		out = append(out, apply.ObjectOf(d))
 	}
 	return out
 }
@@ -83,9 +84,9 @@ func TestDryRunOnAnEmptyControlPlane(t *testing.T) {
 	if n := len(got["created (server dry run)"]); len(got) != 1 || n != 9+5 {
 		t.Errorf("deploy --dry-run: want 14 objects that would be created, got\n%s", r.out)
 	}
-	for _, o := range append(crdObjects(t), object{GroupVersionKind: coreKind("Namespace"), Name: "nowhere"}) {
+	for _, o := range append(crdObjects(t), apply.Object{GroupVersionKind: apply.CoreKind("Namespace"), Name: "nowhere"}) {
 		if get(t, o) != nil {
-			t.Errorf("deploy --dry-run: it created %s", o.words())
+			t.Errorf("deploy --dry-run: it created %s", o.Words())
 		}
 	}
 }
@@ -104,8 +105,8 @@ func TestDeployTwice(t *testing.T) {
 		t.Errorf("deploy: want lines as those of kubectl, got\n%s", first.out)
 	}
 	for _, o := range objects {
-		if !ours(mustGet(t, o)) {
-			t.Errorf("deploy: %s does not have the label of kymactl", o.words())
+		if !apply.Ours(mustGet(t, o)) {
+			t.Errorf("deploy: %s does not have the label of kymactl", o.Words())
 		}
 	}
 	patch(t, kymaIn("twice"), `{"spec":{"forProvider":{"modules":[{"name":"istio"},{"name":"other","channel":"regular"},{"name":"mine","values":{"a":1}}]}}}`)
@@ -180,7 +181,7 @@ func TestDeployConfigs(t *testing.T) {
 		t.Errorf("config of the Kyma: -want, +got:\n%s", diff)
 	}
 	succeed(t, newDeploy, "-n", "configs-of-others", "--in-cluster")
-	names, _, _ := unstructured.NestedStringSlice(mustGet(t, object{
+	names, _, _ := unstructured.NestedStringSlice(mustGet(t, apply.Object{
 		GroupVersionKind: v1alpha1.ClusterProviderConfigGroupVersionKind, Name: "control-plane",
 	}).Object, "spec", "allowedNamespaces", "names")
 	// The config belongs to the control plane, which other tests share.
@@ -307,7 +308,7 @@ func TestDeployWaits(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := await(ctx, &command.Environment{}, "x", func(context.Context) (bool, string, error) { return false, "", nil }); command.CodeOf(err) != command.ExitFailure {
+	if err := apply.Await(ctx, &command.Environment{}, "x", func(context.Context) (bool, string, error) { return false, "", nil }); command.CodeOf(err) != command.ExitFailure {
 		t.Errorf("await(...) that is interrupted: want exit code %d, got %v", command.ExitFailure, err)
 	}
 }

@@ -5,6 +5,7 @@ package controlplane
 import (
 	"testing"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/apply"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/helptest"
 )
@@ -12,6 +13,6 @@ import (
 // TestHelp checks that the help of each command names the fields of its output.
 func TestHelp(t *testing.T) {
 	e := &command.Environment{}
-	helptest.CheckFields(t, NewDeploy(e).Long, outcomes{}, outcome{})
-	helptest.CheckFields(t, NewUndeploy(e).Long, outcomes{}, outcome{})
+	helptest.CheckFields(t, NewDeploy(e).Long, apply.Outcomes{}, apply.Outcome{})
+	helptest.CheckFields(t, NewUndeploy(e).Long, apply.Outcomes{}, apply.Outcome{})
 }

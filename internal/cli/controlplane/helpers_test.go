@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/apply"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
@@ -34,30 +35,30 @@ func deploymentFor(t testing.TB, k client.Client, namespace, kubeconfig string) 
 	if err := d.read(e); err != nil {
 		t.Fatal(err)
 	}
-	d.plane = &controlPlane{client: k, get: documents}
-	d.applier = &applier{e: e, plane: d.plane, report: &report{e: e, output: &command.Output{}}}
+	d.plane = &apply.Plane{Client: k, Document: documents}
+	d.applier = &apply.Applier{Environment: e, Plane: d.plane, Report: &apply.Report{Environment: e, Output: &command.Output{}}}
 	return d
 }
 
 // wipe deletes the objects of the provider, and then the CRDs.
 func wipe(t testing.TB) {
 	t.Helper()
-	all, err := readCRDs()
+	all, err := apply.ReadCRDs()
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &removal{
-		e: &command.Environment{}, plane: &controlPlane{client: plane, get: documents},
-		report: &report{e: &command.Environment{Out: &bytes.Buffer{}}, output: &command.Output{}},
+		e: &command.Environment{}, plane: &apply.Plane{Client: plane, Document: documents},
+		report: &apply.Report{Environment: &command.Environment{Out: &bytes.Buffer{}}, Output: &command.Output{}},
 	}
 	for _, kind := range kindsOf() {
-		items, err := r.plane.list(t.Context(), kind)
+		items, err := r.plane.List(t.Context(), kind)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range items {
 			if len(items[i].GetFinalizers()) > 0 {
-				patch(t, objectOf(&items[i]), `{"metadata":{"finalizers":null}}`)
+				patch(t, apply.ObjectOf(&items[i]), `{"metadata":{"finalizers":null}}`)
 			}
 			if err := r.remove(t.Context(), &items[i], nil); err != nil {
 				t.Fatal(err)
@@ -65,7 +66,7 @@ func wipe(t testing.TB) {
 		}
 	}
 	for _, d := range all {
-		if u := get(t, objectOf(d)); u != nil {
+		if u := get(t, apply.ObjectOf(d)); u != nil {
 			if err := r.remove(t.Context(), u, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -74,7 +75,7 @@ func wipe(t testing.TB) {
 }
 
 // setCondition sets a condition as the provider would.
-func setCondition(t testing.TB, o object, kind, status, message string) {
+func setCondition(t testing.TB, o apply.Object, kind, status, message string) {
 	t.Helper()
 	u := mustGet(t, o)
 	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")

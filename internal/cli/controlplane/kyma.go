@@ -15,19 +15,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/apply"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/catalog"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
 // kymaObject returns the identity of the Kyma.
-func (d *deployment) kymaObject() object {
-	return object{GroupVersionKind: v1alpha1.KymaGroupVersionKind, Namespace: d.namespace, Name: d.o.kyma}
+func (d *deployment) kymaObject() apply.Object {
+	return apply.Object{GroupVersionKind: v1alpha1.KymaGroupVersionKind, Namespace: d.namespace, Name: d.o.kyma}
 }
 
 // refer determines the config of the Kyma before anything is changed: the config that deploy creates, the config of the existing
 // Kyma, or an existing config with the given name. It fails if an existing Kyma uses another config.
 func (d *deployment) refer(ctx context.Context) error {
-	kyma, err := d.plane.live(ctx, d.kymaObject())
+	kyma, err := d.plane.Live(ctx, d.kymaObject())
 	if err != nil && !kmeta.IsNoMatchError(err) {
 		return err
 	}
@@ -50,7 +51,7 @@ func (d *deployment) refer(ctx context.Context) error {
 	}
 	if has := referenceOf(kyma); has != d.ref {
 		return command.WithCode(command.ExitExists, errors.Errorf("%s uses %s %s and cannot be changed to %s %s: undeploy it first, or use another --kyma",
-			d.kymaObject().words(), has.kind, has.name, d.ref.kind, d.ref.name))
+			d.kymaObject().Words(), has.kind, has.name, d.ref.kind, d.ref.name))
 	}
 	return nil
 }
@@ -67,7 +68,7 @@ func referenceOf(kyma *unstructured.Unstructured) reference {
 func (d *deployment) find(ctx context.Context, name string) (reference, error) {
 	for _, kind := range []string{v1alpha1.ProviderConfigKind, v1alpha1.ClusterProviderConfigKind} {
 		ref := reference{kind: kind, name: name}
-		u, err := d.plane.live(ctx, ref.object(d.namespace))
+		u, err := d.plane.Live(ctx, ref.object(d.namespace))
 		if err != nil && !kmeta.IsNoMatchError(err) {
 			return reference{}, err
 		}
@@ -83,44 +84,44 @@ func (d *deployment) find(ctx context.Context, name string) (reference, error) {
 // the channel if --channel is set or deploy has set it before. The fields never include modules.
 func (d *deployment) wantedKyma(before *unstructured.Unstructured) *unstructured.Unstructured {
 	spec := map[string]any{}
-	if before == nil || owned(before, "spec", "providerConfigRef") {
+	if before == nil || apply.Owned(before, "spec", "providerConfigRef") {
 		spec["providerConfigRef"] = d.ref.fields()
 	}
 	channel := d.o.channel
-	if channel == "" && before != nil && owned(before, "spec", "forProvider", "channel") {
+	if channel == "" && before != nil && apply.Owned(before, "spec", "forProvider", "channel") {
 		channel, _, _ = unstructured.NestedString(before.Object, "spec", "forProvider", "channel")
 	}
 	if channel != "" {
 		spec["forProvider"] = map[string]any{"channel": channel}
 	}
-	return wanted(d.kymaObject(), map[string]any{"spec": spec})
+	return apply.Wanted(d.kymaObject(), map[string]any{"spec": spec})
 }
 
 // applyKyma applies the Kyma and enables the modules of the command line.
 func (d *deployment) applyKyma(ctx context.Context) error {
-	before, err := d.plane.live(ctx, d.kymaObject())
+	before, err := d.plane.Live(ctx, d.kymaObject())
 	if err != nil && !kmeta.IsNoMatchError(err) {
 		return err
 	}
 	if before != nil && before.GetDeletionTimestamp() != nil {
 		before = nil
 	}
-	done, err := d.applier.put(ctx, d.wantedKyma(before))
+	done, err := d.applier.Put(ctx, d.wantedKyma(before))
 	if err != nil {
 		return err
 	}
 	// In a dry run, a Kyma that doesn't exist yet can't be patched.
-	if len(d.o.modules) == 0 || d.o.dryRun && done == created {
-		return d.applier.report.add(d.kymaObject(), done)
+	if len(d.o.modules) == 0 || d.o.dryRun && done == apply.Created {
+		return d.applier.Report.Add(d.kymaObject(), done)
 	}
 	more, err := d.enable(ctx)
 	if err != nil {
 		return err
 	}
-	if more && done == unchanged {
-		done = configured
+	if more && done == apply.Unchanged {
+		done = apply.Configured
 	}
-	return d.applier.report.add(d.kymaObject(), done)
+	return d.applier.Report.Add(d.kymaObject(), done)
 }
 
 // enable enables the modules of the command line that are not enabled yet, or are in another channel. It reports whether it
@@ -128,10 +129,10 @@ func (d *deployment) applyKyma(ctx context.Context) error {
 func (d *deployment) enable(ctx context.Context) (bool, error) {
 	changed := false
 	var live *unstructured.Unstructured
-	err := retry.OnError(patience(), passing, func() error {
+	err := retry.OnError(apply.Patience(), apply.Passing, func() error {
 		u := &unstructured.Unstructured{}
 		u.SetGroupVersionKind(v1alpha1.KymaGroupVersionKind)
-		if err := d.plane.client.Get(ctx, client.ObjectKey{Namespace: d.namespace, Name: d.o.kyma}, u); err != nil {
+		if err := d.plane.Client.Get(ctx, client.ObjectKey{Namespace: d.namespace, Name: d.o.kyma}, u); err != nil {
 			return err
 		}
 		live = u.DeepCopy()
@@ -147,10 +148,10 @@ func (d *deployment) enable(ctx context.Context) (bool, error) {
 		if d.o.dryRun {
 			options = append(options, client.DryRunAll)
 		}
-		return d.plane.client.Patch(ctx, u, client.RawPatch(types.JSONPatchType, data), options...)
+		return d.plane.Client.Patch(ctx, u, client.RawPatch(types.JSONPatchType, data), options...)
 	})
 	if err != nil {
-		return changed, errors.Wrapf(err, "cannot enable modules of %s", d.kymaObject().words())
+		return changed, errors.Wrapf(err, "cannot enable modules of %s", d.kymaObject().Words())
 	}
 	// In a dry run, the ModuleTemplates have not been applied.
 	if !d.o.dryRun {
@@ -206,8 +207,8 @@ func listed(modules []any, name string) (index int, channel string) {
 
 // awaitReady waits until the Kyma is Ready with its current spec.
 func (d *deployment) awaitReady(ctx context.Context) error {
-	return await(ctx, d.applier.e, d.kymaObject().words()+" to become Ready", func(ctx context.Context) (bool, string, error) {
-		u, err := d.plane.live(ctx, d.kymaObject())
+	return apply.Await(ctx, d.applier.Environment, d.kymaObject().Words()+" to become Ready", func(ctx context.Context) (bool, string, error) {
+		u, err := d.plane.Live(ctx, d.kymaObject())
 		if err != nil || u == nil {
 			return false, "does not exist yet", err
 		}
@@ -223,27 +224,27 @@ func (d *deployment) awaitAnswer(ctx context.Context) error {
 	}
 	short, cancel := context.WithTimeout(ctx, d.o.answer)
 	defer cancel()
-	err := await(short, d.applier.e, "the provider to process "+d.kymaObject().words(), func(ctx context.Context) (bool, string, error) {
-		u, err := d.plane.live(ctx, d.kymaObject())
+	err := apply.Await(short, d.applier.Environment, "the provider to process "+d.kymaObject().Words(), func(ctx context.Context) (bool, string, error) {
+		u, err := d.plane.Live(ctx, d.kymaObject())
 		if err != nil || u == nil {
 			return false, "does not exist yet", err
 		}
-		synced, _ := condition(u, "Synced")
+		synced, _ := apply.Condition(u, "Synced")
 		return synced != "", "not processed yet", nil
 	})
 	if ctx.Err() != nil || err == nil || command.CodeOf(err) != command.ExitTimeout {
 		return err
 	}
-	d.applier.e.Warnf("no provider has processed %s within %s: check that it runs in this control plane, and that its kinds are active",
-		d.kymaObject().words(), d.o.answer)
+	d.applier.Environment.Warnf("no provider has processed %s within %s: check that it runs in this control plane, and that its kinds are active",
+		d.kymaObject().Words(), d.o.answer)
 	return nil
 }
 
 // ready reports whether a Kyma is Ready with its current spec. If not, the string explains why. The condition Synced takes
 // precedence, because its message contains the cause.
 func ready(kyma *unstructured.Unstructured) (bool, string) {
-	synced, failure := condition(kyma, "Synced")
-	status, message := condition(kyma, "Ready")
+	synced, failure := apply.Condition(kyma, "Synced")
+	status, message := apply.Condition(kyma, "Ready")
 	switch {
 	case synced == "":
 		return false, "the current spec has not been reconciled: is the provider running?"

@@ -3,37 +3,15 @@
 package controlplane
 
 import (
-	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/apply"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
-
-func TestReadCRDs(t *testing.T) {
-	all, err := readCRDs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, d := range all {
-		got = append(got, d.GetName())
-	}
-	want := []string{
-		"clusterproviderconfigs.kyma.m.crossplane.io", "kymas.kyma.m.crossplane.io", "kymasets.kyma.m.crossplane.io",
-		"manifests.kyma.m.crossplane.io", "modulereleasemetas.kyma.m.crossplane.io", "moduletemplates.kyma.m.crossplane.io",
-		"providerconfigs.kyma.m.crossplane.io", "providerconfigusages.kyma.m.crossplane.io", "rolloutpolicies.kyma.m.crossplane.io",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("readCRDs(): -want, +got:\n%s", diff)
-	}
-}
 
 func TestEnabling(t *testing.T) {
 	kyma := func(modules ...any) *unstructured.Unstructured {
@@ -41,7 +19,7 @@ func TestEnabling(t *testing.T) {
 		if modules != nil {
 			p["modules"] = modules
 		}
-		u := wanted(object{GroupVersionKind: v1alpha1.KymaGroupVersionKind, Name: "x"}, map[string]any{"spec": map[string]any{"forProvider": p}})
+		u := apply.Wanted(apply.Object{GroupVersionKind: v1alpha1.KymaGroupVersionKind, Name: "x"}, map[string]any{"spec": map[string]any{"forProvider": p}})
 		u.SetResourceVersion("7")
 		return u
 	}
@@ -77,8 +55,8 @@ func TestEnabling(t *testing.T) {
 
 func TestActivated(t *testing.T) {
 	policy := func(label string, patterns ...any) unstructured.Unstructured {
-		u := wanted(object{GroupVersionKind: policyKind(), Name: "x"}, map[string]any{"spec": map[string]any{"activate": patterns}})
-		u.SetLabels(map[string]string{labelManagedBy: label})
+		u := apply.Wanted(apply.Object{GroupVersionKind: policyKind(), Name: "x"}, map[string]any{"spec": map[string]any{"activate": patterns}})
+		u.SetLabels(map[string]string{apply.LabelManagedBy: label})
 		return *u
 	}
 	cases := map[string]struct {
@@ -97,40 +75,6 @@ func TestActivated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := activated(tc.policies); got != tc.want {
 				t.Errorf("%s\nactivated(...): want %t, got %t", tc.reason, tc.want, got)
-			}
-		})
-	}
-}
-
-func TestExplain(t *testing.T) {
-	kyma := object{GroupVersionKind: v1alpha1.KymaGroupVersionKind, Namespace: "team-a", Name: "default"}
-	conflict := func(n int) error {
-		s := metav1.Status{Status: metav1.StatusFailure, Code: http.StatusConflict, Reason: metav1.StatusReasonConflict, Details: &metav1.StatusDetails{}}
-		for range n {
-			s.Details.Causes = append(s.Details.Causes, metav1.StatusCause{
-				Type: metav1.CauseTypeFieldManagerConflict, Field: ".spec.forProvider.channel", Message: `conflict with "kubectl-edit" using kyma.m.crossplane.io/v1alpha1`,
-			})
-		}
-		return &kerrors.StatusError{ErrStatus: s}
-	}
-	cases := map[string]struct {
-		reason string
-		err    error
-		want   string
-		code   command.ExitCode
-	}{
-		"Conflict": {
-			reason: "A conflict names the field, its owner, and what to do.", err: conflict(1), code: command.ExitExists,
-			want: `Kyma team-a/default: field spec.forProvider.channel is owned by "kubectl-edit"; use --force-conflicts to take over these fields`,
-		},
-		"Many":  {reason: "Only some fields are named.", err: conflict(100), code: command.ExitExists, want: "and more fields; use"},
-		"Other": {reason: "Other errors are wrapped.", err: kerrors.NewBadRequest("no"), code: command.ExitFailure, want: "cannot apply Kyma team-a/default: no"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			got := explain(tc.err, kyma)
-			if !strings.Contains(got.Error(), tc.want) || command.CodeOf(got) != tc.code {
-				t.Errorf("%s\nexplain(...): want %q with exit code %d, got %q with %d", tc.reason, tc.want, tc.code, got, command.CodeOf(got))
 			}
 		})
 	}

@@ -15,12 +15,12 @@ import (
 // error, because the ModuleTemplate can be created later.
 func (d *deployment) warnMissing(ctx context.Context, kyma *unstructured.Unstructured) {
 	list := &v1alpha1.ModuleTemplateList{}
-	if d.plane.client.List(ctx, list) != nil {
+	if d.plane.Client.List(ctx, list) != nil {
 		// If the user can't list ModuleTemplates, the status of the Kyma reports missing ones.
 		return
 	}
 	for _, m := range notOffered(kyma, d.o.modules, list.Items) {
-		d.applier.e.Warnf("no ModuleTemplate provides module %s in channel %s: the module is not installed until there is one", m.name, m.channel)
+		d.applier.Environment.Warnf("no ModuleTemplate provides module %s in channel %s: the module is not installed until there is one", m.name, m.channel)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/apply"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/argument"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
@@ -155,9 +156,9 @@ type reference struct{ kind, name string }
 
 func (r reference) fields() map[string]any { return map[string]any{"kind": r.kind, "name": r.name} }
 
-func (r reference) object(namespace string) object {
+func (r reference) object(namespace string) apply.Object {
 	if r.kind == v1alpha1.ClusterProviderConfigKind {
-		return object{GroupVersionKind: v1alpha1.ClusterProviderConfigGroupVersionKind, Name: r.name}
+		return apply.Object{GroupVersionKind: v1alpha1.ClusterProviderConfigGroupVersionKind, Name: r.name}
 	}
-	return object{GroupVersionKind: v1alpha1.ProviderConfigGroupVersionKind, Namespace: namespace, Name: r.name}
+	return apply.Object{GroupVersionKind: v1alpha1.ProviderConfigGroupVersionKind, Namespace: namespace, Name: r.name}
 }

@@ -12,26 +12,29 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/apply"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-func providerObject() object { return object{GroupVersionKind: providerKind(), Name: providerName} }
+func providerObject() apply.Object {
+	return apply.Object{GroupVersionKind: providerKind(), Name: providerName}
+}
 
 // install creates the Provider, so that Crossplane installs the package, and activates its kinds. Crossplane starts the provider
 // once the first kind is active. brought lists the CRDs that belong to packages: install fails if one belongs to another
 // Provider.
-func (i *installation) install(ctx context.Context, brought []packaged) error {
+func (i *installation) install(ctx context.Context, brought []apply.Packaged) error {
 	for _, p := range brought {
-		if p.provider != "" && p.provider != providerName {
+		if p.Provider != "" && p.Provider != providerName {
 			return command.WithCode(command.ExitExists, errors.Errorf("CRD %s belongs to Provider %s: "+
-				"omit --package, which would install the package a second time", p.name, p.provider))
+				"omit --package, which would install the package a second time", p.Name, p.Provider))
 		}
 	}
-	provider := wanted(providerObject(), map[string]any{"spec": map[string]any{"package": i.image}})
-	if _, err := i.plane.live(ctx, providerObject()); kmeta.IsNoMatchError(err) {
-		return unknownKind(providerObject())
+	provider := apply.Wanted(providerObject(), map[string]any{"spec": map[string]any{"package": i.image}})
+	if _, err := i.plane.Live(ctx, providerObject()); kmeta.IsNoMatchError(err) {
+		return apply.UnknownKind(providerObject())
 	}
-	if err := i.applier.apply(ctx, provider); err != nil {
+	if err := i.applier.Apply(ctx, provider); err != nil {
 		return err
 	}
 	return i.activate(ctx)
@@ -45,8 +48,8 @@ func managed() []string {
 // activate creates a ManagedResourceActivationPolicy for the kinds, unless existing policies activate them: most control planes
 // have a policy that activates everything. It creates none if the control plane does not serve policies.
 func (i *installation) activate(ctx context.Context) error {
-	list := listOf(policyKind())
-	err := i.plane.client.List(ctx, list)
+	list := apply.ListOf(policyKind())
+	err := i.plane.Client.List(ctx, list)
 	if kmeta.IsNoMatchError(err) {
 		return nil
 	}
@@ -60,7 +63,7 @@ func (i *installation) activate(ctx context.Context) error {
 	for _, n := range managed() {
 		names = append(names, n)
 	}
-	return i.applier.apply(ctx, wanted(object{GroupVersionKind: policyKind(), Name: providerName},
+	return i.applier.Apply(ctx, apply.Wanted(apply.Object{GroupVersionKind: policyKind(), Name: providerName},
 		map[string]any{"spec": map[string]any{"activate": names}}))
 }
 
@@ -70,7 +73,7 @@ func activated(policies []unstructured.Unstructured) bool {
 	for _, name := range managed() {
 		found := false
 		for i := range policies {
-			found = found || !ours(&policies[i]) && activates(&policies[i], name)
+			found = found || !apply.Ours(&policies[i]) && activates(&policies[i], name)
 		}
 		if !found {
 			return false
@@ -92,8 +95,8 @@ func activates(policy *unstructured.Unstructured, name string) bool {
 
 // awaitHealthy waits until Crossplane has installed the package of --package and reports it as Healthy.
 func (i *installation) awaitHealthy(ctx context.Context) error {
-	return await(ctx, i.applier.e, "Provider "+providerName+" to become Healthy", func(ctx context.Context) (bool, string, error) {
-		u, err := i.plane.live(ctx, providerObject())
+	return apply.Await(ctx, i.applier.Environment, "Provider "+providerName+" to become Healthy", func(ctx context.Context) (bool, string, error) {
+		u, err := i.plane.Live(ctx, providerObject())
 		if err != nil || u == nil {
 			return false, "does not exist yet", err
 		}
@@ -102,7 +105,7 @@ func (i *installation) awaitHealthy(ctx context.Context) error {
 			return false, unhealthy(u), nil
 		}
 		for _, c := range []string{"Installed", "Healthy"} {
-			if status, _ := condition(u, c); status != "True" {
+			if status, _ := apply.Condition(u, c); status != "True" {
 				return false, unhealthy(u), nil
 			}
 		}
@@ -113,7 +116,7 @@ func (i *installation) awaitHealthy(ctx context.Context) error {
 // unhealthy returns the message of the condition that explains why a package is not Installed or Healthy.
 func unhealthy(u *unstructured.Unstructured) string {
 	for _, c := range []string{"Installed", "Healthy"} {
-		if status, message := condition(u, c); status != "True" && message != "" {
+		if status, message := apply.Condition(u, c); status != "True" && message != "" {
 			return c + ": " + message
 		}
 	}
@@ -125,7 +128,7 @@ func (i *installation) why(ctx context.Context, state string) string {
 	if i.image == "" {
 		return state
 	}
-	u, err := i.plane.live(ctx, providerObject())
+	u, err := i.plane.Live(ctx, providerObject())
 	if err != nil || u == nil {
 		return state
 	}

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/apply"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
@@ -25,9 +26,9 @@ const maxNames = 5
 // remove deletes an object and waits until it no longer exists. It does not delete another object that was created with the same
 // name. waits returns what the deletion is waiting for; nil means the finalizers.
 func (r *removal) remove(ctx context.Context, u *unstructured.Unstructured, waits func(context.Context, *unstructured.Unstructured) (string, error)) error {
-	o, uid := objectOf(u), u.GetUID()
-	err := await(ctx, r.e, o.words()+" to be deleted", func(ctx context.Context) (bool, string, error) {
-		now, err := r.plane.live(ctx, o)
+	o, uid := apply.ObjectOf(u), u.GetUID()
+	err := apply.Await(ctx, r.e, o.Words()+" to be deleted", func(ctx context.Context) (bool, string, error) {
+		now, err := r.plane.Live(ctx, o)
 		// The kind is not served after the CRD is deleted.
 		if kmeta.IsNoMatchError(err) || err == nil && (now == nil || now.GetUID() != uid) {
 			return true, "", nil
@@ -39,7 +40,7 @@ func (r *removal) remove(ctx context.Context, u *unstructured.Unstructured, wait
 			return false, refusal, err
 		}
 		if waits == nil {
-			return false, finalizers(now), nil
+			return false, apply.Finalizers(now), nil
 		}
 		state, err := waits(ctx, now)
 		return false, state, err
@@ -47,7 +48,7 @@ func (r *removal) remove(ctx context.Context, u *unstructured.Unstructured, wait
 	if err != nil {
 		return err
 	}
-	return r.report.add(o, deleted)
+	return r.report.Add(o, apply.Deleted)
 }
 
 // request requests the deletion of an object. refusal is the message of a conflict, which can be temporary: Crossplane rejects
@@ -57,20 +58,20 @@ func (r *removal) request(ctx context.Context, u *unstructured.Unstructured) (re
 	if u.GetDeletionTimestamp() != nil {
 		return "", nil
 	}
-	err = r.plane.client.Delete(ctx, u, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	err = r.plane.Client.Delete(ctx, u, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	switch {
 	case notfound.Is(err):
 		return "", nil
 	case kerrors.IsConflict(err):
 		return err.Error(), nil
 	}
-	return "", errors.Wrapf(notfound.Explain(err), "cannot delete %s", objectOf(u).words())
+	return "", errors.Wrapf(notfound.Explain(err), "cannot delete %s", apply.ObjectOf(u).Words())
 }
 
 // waitingFor describes what blocks the deletion of a Kyma: the Manifests with their messages, or else the finalizers.
 func waitingFor(kyma *unstructured.Unstructured, manifests []unstructured.Unstructured) string {
 	if len(manifests) == 0 {
-		return finalizers(kyma) + ": is the provider running?"
+		return apply.Finalizers(kyma) + ": is the provider running?"
 	}
 	var said []string
 	for i := range manifests[:min(len(manifests), maxNames)] {
@@ -86,7 +87,7 @@ func waitingFor(kyma *unstructured.Unstructured, manifests []unstructured.Unstru
 // complaint returns the message of a Manifest after a colon: why the last reconcile failed, or what the Manifest is waiting for.
 func complaint(u *unstructured.Unstructured) string {
 	for _, c := range []string{"Synced", "Ready"} {
-		if status, message := condition(u, c); status != "True" && message != "" {
+		if status, message := apply.Condition(u, c); status != "True" && message != "" {
 			return ": " + message
 		}
 	}
@@ -126,14 +127,14 @@ func (r *removal) configs() []reference {
 // removeConfig removes a config and its Secret. If first is true, it reports the config even if it does not exist.
 func (r *removal) removeConfig(ctx context.Context, ref reference, first bool) error {
 	o := ref.object(r.namespace)
-	u, err := r.plane.found(ctx, o)
+	u, err := r.plane.Found(ctx, o)
 	switch {
 	case err != nil:
 		return err
 	case u == nil && first:
-		err = r.report.add(o, unchanged)
+		err = r.report.Add(o, apply.Unchanged)
 	case u == nil:
-	case !ours(u) && !r.named(ref):
+	case !apply.Ours(u) && !r.named(ref):
 		return r.keep(o, first || ref == r.ref, "not created by kymactl")
 	default:
 		err = r.removeUnused(ctx, u, ref)
@@ -151,10 +152,10 @@ func (r *removal) removeUnused(ctx context.Context, config *unstructured.Unstruc
 		return err
 	}
 	if len(users) > 0 {
-		return r.keep(objectOf(config), true, "still used by "+names(users))
+		return r.keep(apply.ObjectOf(config), true, "still used by "+names(users))
 	}
 	return r.remove(ctx, config, func(_ context.Context, u *unstructured.Unstructured) (string, error) {
-		return finalizers(u) + ": is the provider running?", nil
+		return apply.Finalizers(u) + ": is the provider running?", nil
 	})
 }
 
@@ -165,23 +166,23 @@ func (r *removal) named(ref reference) bool {
 }
 
 // keep reports that an object is kept, and why. If report is false, it does nothing.
-func (r *removal) keep(o object, report bool, why string) error {
+func (r *removal) keep(o apply.Object, report bool, why string) error {
 	if !report {
 		return nil
 	}
-	r.e.Sayf("Kept %s: %s.", o.words(), why)
-	return r.report.add(o, kept)
+	r.e.Sayf("Kept %s: %s.", o.Words(), why)
+	return r.report.Add(o, apply.Kept)
 }
 
 // removeSecret removes the Secret of a ProviderConfig, unless another config refers to it.
 func (r *removal) removeSecret(ctx context.Context, config string) error {
-	o := object{GroupVersionKind: coreKind("Secret"), Namespace: r.namespace, Name: config + kubeconfigSuffix}
-	u, err := r.plane.found(ctx, o)
-	if err != nil || u == nil || !ours(u) {
+	o := apply.Object{GroupVersionKind: apply.CoreKind("Secret"), Namespace: r.namespace, Name: config + kubeconfigSuffix}
+	u, err := r.plane.Found(ctx, o)
+	if err != nil || u == nil || !apply.Ours(u) {
 		return err
 	}
 	for _, kind := range []schema.GroupVersionKind{v1alpha1.ProviderConfigGroupVersionKind, v1alpha1.ClusterProviderConfigGroupVersionKind} {
-		configs, err := r.plane.list(ctx, kind)
+		configs, err := r.plane.List(ctx, kind)
 		if err != nil {
 			return err
 		}
@@ -192,7 +193,7 @@ func (r *removal) removeSecret(ctx context.Context, config string) error {
 				namespace = configs[i].GetNamespace()
 			}
 			if name == o.Name && namespace == o.Namespace {
-				return r.keep(o, true, "still used by "+objectOf(&configs[i]).words())
+				return r.keep(o, true, "still used by "+apply.ObjectOf(&configs[i]).Words())
 			}
 		}
 	}
@@ -200,17 +201,17 @@ func (r *removal) removeSecret(ctx context.Context, config string) error {
 }
 
 // users returns the Kymas and Manifests that use a config.
-func (r *removal) users(ctx context.Context, ref reference) ([]object, error) {
-	var out []object
+func (r *removal) users(ctx context.Context, ref reference) ([]apply.Object, error) {
+	var out []apply.Object
 	for _, kind := range []schema.GroupVersionKind{v1alpha1.KymaGroupVersionKind, v1alpha1.ManifestGroupVersionKind} {
-		items, err := r.plane.list(ctx, kind)
+		items, err := r.plane.List(ctx, kind)
 		if err != nil {
 			return nil, err
 		}
 		for i := range items {
 			elsewhere := ref.kind == v1alpha1.ProviderConfigKind && items[i].GetNamespace() != r.namespace
 			if !elsewhere && referenceOf(&items[i]) == ref {
-				out = append(out, objectOf(&items[i]))
+				out = append(out, apply.ObjectOf(&items[i]))
 			}
 		}
 	}
@@ -218,10 +219,10 @@ func (r *removal) users(ctx context.Context, ref reference) ([]object, error) {
 }
 
 // names joins the names of objects with commas, and shortens the list if it is long.
-func names(objects []object) string {
+func names(objects []apply.Object) string {
 	var out []string
 	for _, o := range objects[:min(len(objects), maxNames)] {
-		out = append(out, o.words())
+		out = append(out, o.Words())
 	}
 	if len(objects) > maxNames {
 		out = append(out, "and more")
@@ -231,14 +232,14 @@ func names(objects []object) string {
 
 // refuse returns an error if objects exist that would be deleted with the CRDs.
 func (r *removal) refuse(ctx context.Context) error {
-	var left []object
+	var left []apply.Object
 	for _, kind := range kindsOf() {
-		items, err := r.plane.list(ctx, kind)
+		items, err := r.plane.List(ctx, kind)
 		if err != nil {
 			return err
 		}
 		for i := range items {
-			left = append(left, objectOf(&items[i]))
+			left = append(left, apply.ObjectOf(&items[i]))
 		}
 	}
 	if len(left) == 0 {

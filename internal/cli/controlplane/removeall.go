@@ -11,17 +11,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/apply"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
 
 // removeTemplates removes the ModuleTemplates that deploy created, except those whose module is enabled in a Kyma.
 func (r *removal) removeTemplates(ctx context.Context) error {
-	templates, err := r.plane.list(ctx, v1alpha1.ModuleTemplateGroupVersionKind, client.MatchingLabels{labelManagedBy: command.FieldManager})
+	templates, err := r.plane.List(ctx, v1alpha1.ModuleTemplateGroupVersionKind, client.MatchingLabels{apply.LabelManagedBy: command.FieldManager})
 	if err != nil {
 		return err
 	}
-	kymas, err := r.plane.list(ctx, v1alpha1.KymaGroupVersionKind)
+	kymas, err := r.plane.List(ctx, v1alpha1.KymaGroupVersionKind)
 	if err != nil {
 		return err
 	}
@@ -32,7 +33,7 @@ func (r *removal) removeTemplates(ctx context.Context) error {
 			return errors.Wrapf(err, "cannot read ModuleTemplate %s", templates[i].GetName())
 		}
 		if user, ok := users[module.NameOf(t)]; ok {
-			err = r.keep(objectOf(&templates[i]), true, "the module is enabled in "+user.words())
+			err = r.keep(apply.ObjectOf(&templates[i]), true, "the module is enabled in "+user.Words())
 		} else {
 			err = r.remove(ctx, &templates[i], nil)
 		}
@@ -44,8 +45,8 @@ func (r *removal) removeTemplates(ctx context.Context) error {
 }
 
 // enabledIn returns a map from the name of each enabled module to a Kyma that enables it.
-func enabledIn(kymas []unstructured.Unstructured) map[string]object {
-	out := map[string]object{}
+func enabledIn(kymas []unstructured.Unstructured) map[string]apply.Object {
+	out := map[string]apply.Object{}
 	for i := range kymas {
 		modules, _, _ := unstructured.NestedSlice(kymas[i].Object, "spec", "forProvider", "modules")
 		for _, item := range modules {
@@ -54,7 +55,7 @@ func enabledIn(kymas []unstructured.Unstructured) map[string]object {
 				continue
 			}
 			if name, ok := m["name"].(string); ok {
-				out[name] = objectOf(&kymas[i])
+				out[name] = apply.ObjectOf(&kymas[i])
 			}
 		}
 	}
@@ -64,20 +65,20 @@ func enabledIn(kymas []unstructured.Unstructured) map[string]object {
 // removeProvider removes the Provider, and the ManagedResourceActivationPolicy that deploy created.
 func (r *removal) removeProvider(ctx context.Context) error {
 	o := providerObject()
-	u, err := r.plane.found(ctx, o)
+	u, err := r.plane.Found(ctx, o)
 	switch {
 	case err != nil:
 		return err
 	case u == nil:
-		err = r.report.add(o, unchanged)
+		err = r.report.Add(o, apply.Unchanged)
 	default:
 		err = r.remove(ctx, u, nil)
 	}
 	if err != nil {
 		return err
 	}
-	policy, err := r.plane.found(ctx, object{GroupVersionKind: policyKind(), Name: providerName})
-	if err != nil || policy == nil || !ours(policy) {
+	policy, err := r.plane.Found(ctx, apply.Object{GroupVersionKind: policyKind(), Name: providerName})
+	if err != nil || policy == nil || !apply.Ours(policy) {
 		return err
 	}
 	return r.remove(ctx, policy, nil)
@@ -86,13 +87,13 @@ func (r *removal) removeProvider(ctx context.Context) error {
 // removeCRDs removes the CRDs that don't belong to a package. It requests all deletions before it waits for the first one,
 // because each takes some time.
 func (r *removal) removeCRDs(ctx context.Context) error {
-	all, err := readCRDs()
+	all, err := apply.ReadCRDs()
 	if err != nil {
 		return err
 	}
 	var going []*unstructured.Unstructured
 	for _, d := range all {
-		u, err := r.dismiss(ctx, objectOf(d))
+		u, err := r.dismiss(ctx, apply.ObjectOf(d))
 		if err != nil {
 			return err
 		}
@@ -109,15 +110,15 @@ func (r *removal) removeCRDs(ctx context.Context) error {
 }
 
 // dismiss requests the deletion of a CRD. It returns the CRD to wait for, or nil if it doesn't exist or belongs to a package.
-func (r *removal) dismiss(ctx context.Context, o object) (*unstructured.Unstructured, error) {
-	u, err := r.plane.found(ctx, o)
+func (r *removal) dismiss(ctx context.Context, o apply.Object) (*unstructured.Unstructured, error) {
+	u, err := r.plane.Found(ctx, o)
 	switch {
 	case err != nil:
 		return nil, err
 	case u == nil:
-		return nil, r.report.add(o, unchanged)
+		return nil, r.report.Add(o, apply.Unchanged)
 	}
-	if by, _ := packager(u); by != "" && !r.o.provider {
+	if by, _ := apply.Packager(u); by != "" && !r.o.provider {
 		return nil, r.keep(o, true, "belongs to "+by+": use --package to delete it")
 	}
 	// Ignore conflicts here: remove requests the deletion again.

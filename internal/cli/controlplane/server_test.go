@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/apply"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
@@ -115,9 +116,9 @@ func succeed(t testing.TB, of func(*command.Environment) *cobra.Command, args ..
 // defined installs the CRDs.
 func defined(t testing.TB) {
 	t.Helper()
-	a := &applier{e: &command.Environment{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, plane: &controlPlane{client: plane, get: documents}}
-	a.report = &report{e: a.e, output: &command.Output{}}
-	if err := (&installation{plane: a.plane, applier: a}).define(t.Context()); err != nil {
+	a := &apply.Applier{Environment: &command.Environment{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, Plane: &apply.Plane{Client: plane, Document: documents}}
+	a.Report = &apply.Report{Environment: a.Environment, Output: &command.Output{}}
+	if err := (&installation{plane: a.Plane, applier: a}).define(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -131,38 +132,38 @@ func target(t testing.TB) string {
 }
 
 // get returns an object, or nil if it does not exist.
-func get(t testing.TB, o object) *unstructured.Unstructured {
+func get(t testing.TB, o apply.Object) *unstructured.Unstructured {
 	t.Helper()
-	u, err := (&controlPlane{client: plane, get: documents}).live(t.Context(), o)
+	u, err := (&apply.Plane{Client: plane, Document: documents}).Live(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return u
 }
 
-func mustGet(t testing.TB, o object) *unstructured.Unstructured {
+func mustGet(t testing.TB, o apply.Object) *unstructured.Unstructured {
 	t.Helper()
 	u := get(t, o)
 	if u == nil {
-		t.Fatalf("%s does not exist", o.words())
+		t.Fatalf("%s does not exist", o.Words())
 	}
 	return u
 }
 
-func kymaIn(namespace string) object {
-	return object{GroupVersionKind: v1alpha1.KymaGroupVersionKind, Namespace: namespace, Name: "default"}
+func kymaIn(namespace string) apply.Object {
+	return apply.Object{GroupVersionKind: v1alpha1.KymaGroupVersionKind, Namespace: namespace, Name: "default"}
 }
 
-func configIn(namespace string) object {
+func configIn(namespace string) apply.Object {
 	return reference{kind: v1alpha1.ProviderConfigKind, name: "default"}.object(namespace)
 }
 
-func secretIn(namespace string) object {
-	return object{GroupVersionKind: coreKind("Secret"), Namespace: namespace, Name: "default-kubeconfig"}
+func secretIn(namespace string) apply.Object {
+	return apply.Object{GroupVersionKind: apply.CoreKind("Secret"), Namespace: namespace, Name: "default-kubeconfig"}
 }
 
-func templateObject(name string) object {
-	return object{GroupVersionKind: v1alpha1.ModuleTemplateGroupVersionKind, Name: name}
+func templateObject(name string) apply.Object {
+	return apply.Object{GroupVersionKind: v1alpha1.ModuleTemplateGroupVersionKind, Name: name}
 }
 
 // lines returns the lines of an output, by their last word.

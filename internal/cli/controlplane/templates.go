@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/apply"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 )
@@ -103,7 +104,7 @@ func template(u *unstructured.Unstructured) *unstructured.Unstructured {
 	if spec, ok := u.Object["spec"]; ok {
 		fields["spec"] = spec
 	}
-	t := wanted(object{GroupVersionKind: v1alpha1.ModuleTemplateGroupVersionKind, Name: u.GetName()}, fields)
+	t := apply.Wanted(apply.Object{GroupVersionKind: v1alpha1.ModuleTemplateGroupVersionKind, Name: u.GetName()}, fields)
 	if labels := u.GetLabels(); len(labels) > 0 {
 		t.SetLabels(labels)
 	}

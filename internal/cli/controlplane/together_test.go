@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/apply"
 )
 
 // together runs commands concurrently, and returns their results in the same order.
@@ -40,7 +42,7 @@ func TestUndeploysAtOnce(t *testing.T) {
 	}
 	// There is no sign when the last command waits. If a command starts later, the Kyma no longer exists, and the command must
 	// succeed too.
-	time.Sleep(2 * pollInterval)
+	time.Sleep(2 * apply.PollInterval)
 	patch(t, kymaIn("gone-at-once"), `{"metadata":{"finalizers":null}}`)
 	deletions := map[string]int{}
 	for _, r := range <-results {
@@ -49,10 +51,10 @@ func TestUndeploysAtOnce(t *testing.T) {
 			continue
 		}
 		for name, a := range actions(t, r) {
-			if a == kept && strings.Contains(name, "gone-at-once") {
+			if a == apply.Kept && strings.Contains(name, "gone-at-once") {
 				t.Errorf("%s is kept:\n%s", name, r.said)
 			}
-			if a == deleted {
+			if a == apply.Deleted {
 				deletions[name]++
 			}
 		}
@@ -64,9 +66,9 @@ func TestUndeploysAtOnce(t *testing.T) {
 			t.Errorf("no command reports that %s is deleted: %v", name, deletions)
 		}
 	}
-	for _, o := range []object{kymaIn("gone-at-once"), configIn("gone-at-once"), secretIn("gone-at-once"), templateObject("gone-at-once-regular")} {
+	for _, o := range []apply.Object{kymaIn("gone-at-once"), configIn("gone-at-once"), secretIn("gone-at-once"), templateObject("gone-at-once-regular")} {
 		if get(t, o) != nil {
-			t.Errorf("%s is still there", o.words())
+			t.Errorf("%s is still there", o.Words())
 		}
 	}
 }
@@ -87,15 +89,15 @@ func TestUndeploysOfNeighbours(t *testing.T) {
 			t.Errorf("k%d: %v\n%s", i, r.err, r.said)
 			continue
 		}
-		if got := actions(t, r)["Kyma neighbours/k"+strconv.Itoa(i)]; got != deleted {
+		if got := actions(t, r)["Kyma neighbours/k"+strconv.Itoa(i)]; got != apply.Deleted {
 			t.Errorf("k%d: want it deleted, got %s", i, got)
 		}
 	}
 	config, secret := configIn("neighbours"), secretIn("neighbours")
 	config.Name, secret.Name = "shared", "shared"+kubeconfigSuffix
-	for _, o := range []object{config, secret} {
+	for _, o := range []apply.Object{config, secret} {
 		if get(t, o) != nil {
-			t.Errorf("%s is still there", o.words())
+			t.Errorf("%s is still there", o.Words())
 		}
 	}
 }
@@ -112,7 +114,7 @@ func TestUndeployCRDsAtOnce(t *testing.T) {
 	}
 	for _, o := range crdObjects(t) {
 		if get(t, o) != nil {
-			t.Errorf("%s is still there", o.words())
+			t.Errorf("%s is still there", o.Words())
 		}
 	}
 	if get(t, secretIn("whole-at-once")) != nil {

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/apply"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
 )
@@ -99,8 +100,8 @@ func NewUndeploy(e *command.Environment) *cobra.Command {
 // A removal is one run of kymactl undeploy.
 type removal struct {
 	e         *command.Environment
-	plane     *controlPlane
-	report    *report
+	plane     *apply.Plane
+	report    *apply.Report
 	o         *undeployOptions
 	namespace string
 	// ref is the config of the deleted Kyma; empty if the Kyma did not exist.
@@ -113,10 +114,10 @@ func undeploy(ctx context.Context, e *command.Environment, o *undeployOptions) e
 		return err
 	}
 	r := &removal{
-		e: e, plane: newControlPlane(cluster), report: &report{e: e, output: &o.output}, o: o, namespace: cluster.Namespace,
+		e: e, plane: apply.NewPlane(cluster), report: &apply.Report{Environment: e, Output: &o.output}, o: o, namespace: cluster.Namespace,
 	}
 	err = r.run(ctx)
-	if failed := r.report.end(); err == nil {
+	if failed := r.report.End(); err == nil {
 		err = failed
 	}
 	return err
@@ -160,25 +161,25 @@ func (r *removal) sayKept() {
 
 // removeKyma deletes the Kyma and waits until the provider has removed its modules.
 func (r *removal) removeKyma(ctx context.Context) error {
-	o := object{GroupVersionKind: v1alpha1.KymaGroupVersionKind, Namespace: r.namespace, Name: r.o.kyma}
-	u, err := r.plane.found(ctx, o)
+	o := apply.Object{GroupVersionKind: v1alpha1.KymaGroupVersionKind, Namespace: r.namespace, Name: r.o.kyma}
+	u, err := r.plane.Found(ctx, o)
 	switch {
 	case err != nil:
 		return err
 	case u == nil:
-		return r.report.add(o, unchanged)
+		return r.report.Add(o, apply.Unchanged)
 	}
 	r.ref = referenceOf(u)
-	if !ours(u) && !r.o.kymaNamed {
-		r.e.Warnf("%s was not created by kymactl: to delete it, specify it with --kyma", o.words())
-		return r.report.add(o, kept)
+	if !apply.Ours(u) && !r.o.kymaNamed {
+		r.e.Warnf("%s was not created by kymactl: to delete it, specify it with --kyma", o.Words())
+		return r.report.Add(o, apply.Kept)
 	}
 	return r.remove(ctx, u, r.modulesOf)
 }
 
 // modulesOf describes what blocks the deletion of a Kyma: its Manifests, or else its finalizers.
 func (r *removal) modulesOf(ctx context.Context, kyma *unstructured.Unstructured) (string, error) {
-	all, err := r.plane.list(ctx, v1alpha1.ManifestGroupVersionKind, client.InNamespace(kyma.GetNamespace()))
+	all, err := r.plane.List(ctx, v1alpha1.ManifestGroupVersionKind, client.InNamespace(kyma.GetNamespace()))
 	if err != nil {
 		return "", err
 	}

@@ -20,17 +20,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/apply"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
 // actions returns the actions in the output of a command with -o json.
-func actions(t testing.TB, r result) map[string]action {
+func actions(t testing.TB, r result) map[string]apply.Action {
 	t.Helper()
-	var list outcomes
+	var list apply.Outcomes
 	if err := json.Unmarshal([]byte(r.out), &list); err != nil {
 		t.Fatalf("%v\n%s", err, r.out)
 	}
-	out := map[string]action{}
+	out := map[string]apply.Action{}
 	for _, o := range list.Objects {
 		out[o.Kind+" "+strings.TrimPrefix(o.Namespace+"/"+o.Name, "/")] = o.Action
 	}
@@ -39,7 +40,7 @@ func actions(t testing.TB, r result) map[string]action {
 
 func TestWaitingFor(t *testing.T) {
 	manifest := func(status map[string]any) unstructured.Unstructured {
-		return *wanted(object{GroupVersionKind: v1alpha1.ManifestGroupVersionKind, Name: "m"}, map[string]any{"status": status})
+		return *apply.Wanted(apply.Object{GroupVersionKind: v1alpha1.ManifestGroupVersionKind, Name: "m"}, map[string]any{"status": status})
 	}
 	conditions := func(synced, failure string) []any {
 		return []any{
@@ -83,18 +84,18 @@ func TestUndeployTwice(t *testing.T) {
 	cases := []struct {
 		reason string
 		args   []string
-		want   map[string]action
+		want   map[string]apply.Action
 	}{
 		{
 			reason: "Objects that deploy created for the Kyma are deleted.",
-			want: map[string]action{
-				"Kyma undone/default": deleted, "ProviderConfig undone/default": deleted, "Secret undone/default-kubeconfig": deleted,
+			want: map[string]apply.Action{
+				"Kyma undone/default": apply.Deleted, "ProviderConfig undone/default": apply.Deleted, "Secret undone/default-kubeconfig": apply.Deleted,
 			},
 		},
-		{reason: "Objects that no longer exist are unchanged.", want: map[string]action{"Kyma undone/default": unchanged, "ProviderConfig undone/default": unchanged}},
+		{reason: "Objects that no longer exist are unchanged.", want: map[string]apply.Action{"Kyma undone/default": apply.Unchanged, "ProviderConfig undone/default": apply.Unchanged}},
 		{
 			reason: "A flag also deletes objects that the whole control plane shares.", args: []string{"--templates"},
-			want: map[string]action{"Kyma undone/default": unchanged, "ProviderConfig undone/default": unchanged, "ModuleTemplate undone-regular": deleted},
+			want: map[string]apply.Action{"Kyma undone/default": apply.Unchanged, "ProviderConfig undone/default": apply.Unchanged, "ModuleTemplate undone-regular": apply.Deleted},
 		},
 	}
 	for _, tc := range cases {
@@ -122,7 +123,7 @@ func TestUndeployOfOthers(t *testing.T) {
 	patch(t, kymaIn("others"), `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`)
 
 	r := succeed(t, NewUndeploy, "-n", "others", "-o", "json")
-	want := map[string]action{"Kyma others/default": kept, "ProviderConfig others/default": kept, "Secret others/default-kubeconfig": kept}
+	want := map[string]apply.Action{"Kyma others/default": apply.Kept, "ProviderConfig others/default": apply.Kept, "Secret others/default-kubeconfig": apply.Kept}
 	got := actions(t, r)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("undeploy of a Kyma of others: -want, +got:\n%s", diff)
@@ -132,14 +133,14 @@ func TestUndeployOfOthers(t *testing.T) {
 	}
 
 	got = actions(t, succeed(t, NewUndeploy, "-n", "others", "-o", "json", "--kyma", "default"))
-	want["Kyma others/default"] = deleted
+	want["Kyma others/default"] = apply.Deleted
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("undeploy of a Kyma by name: -want, +got:\n%s", diff)
 	}
 	mustGet(t, secretIn("others"))
 
 	got = actions(t, succeed(t, NewUndeploy, "-n", "others", "-o", "json", "--kyma", "second"))
-	if got["Kyma others/second"] != deleted || get(t, configIn("others")) != nil || get(t, secretIn("others")) != nil {
+	if got["Kyma others/second"] != apply.Deleted || get(t, configIn("others")) != nil || get(t, secretIn("others")) != nil {
 		t.Errorf("undeploy of the last user: want its config deleted too, got %v", got)
 	}
 }
@@ -150,8 +151,8 @@ func TestUndeployHangs(t *testing.T) {
 	timeOut(t, NewUndeploy, ": is the provider running?", "-n", "hangs")
 
 	kyma := mustGet(t, kymaIn("hangs"))
-	o := object{GroupVersionKind: v1alpha1.ManifestGroupVersionKind, Namespace: "hangs", Name: "default-istio"}
-	m := wanted(o, map[string]any{"spec": map[string]any{"forProvider": map[string]any{"installs": []any{map[string]any{
+	o := apply.Object{GroupVersionKind: v1alpha1.ManifestGroupVersionKind, Namespace: "hangs", Name: "default-istio"}
+	m := apply.Wanted(o, map[string]any{"spec": map[string]any{"forProvider": map[string]any{"installs": []any{map[string]any{
 		"name": "a", "source": map[string]any{"type": "oci-ref", "repo": "registry.example.org/a", "ref": "sha256:" + strings.Repeat("0", 64), "name": "a"},
 	}}}}})
 	m.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(kyma, v1alpha1.KymaGroupVersionKind)})
@@ -187,7 +188,7 @@ func TestUndeployHangs(t *testing.T) {
 // TestRemoveProtected simulates the webhook of Crossplane, which rejects the deletion of an object that is in use, with code 409
 // and the message as the reason. The object is deleted once it is no longer in use.
 func TestRemoveProtected(t *testing.T) {
-	o := object{GroupVersionKind: coreKind("ConfigMap"), Namespace: "default", Name: "protected"}
+	o := apply.Object{GroupVersionKind: apply.CoreKind("ConfigMap"), Namespace: "default", Name: "protected"}
 	refusal := &kerrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusConflict, Reason: "This resource is in-use by 1 usage(s)",
 		Message: "admission webhook denied the request: This resource is in-use by 1 usage(s)",
@@ -203,7 +204,7 @@ func TestRemoveProtected(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if err := plane.Create(t.Context(), wanted(o, nil)); client.IgnoreAlreadyExists(err) != nil {
+			if err := plane.Create(t.Context(), apply.Wanted(o, nil)); client.IgnoreAlreadyExists(err) != nil {
 				t.Fatal(err)
 			}
 			refusals := tc.refusals
@@ -216,7 +217,7 @@ func TestRemoveProtected(t *testing.T) {
 				},
 			})
 			e := &command.Environment{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}
-			r := &removal{e: e, plane: &controlPlane{client: k, get: documents}, report: &report{e: e, output: &command.Output{}}}
+			r := &removal{e: e, plane: &apply.Plane{Client: k, Document: documents}, report: &apply.Report{Environment: e, Output: &command.Output{}}}
 			protected := mustGet(t, o)
 			ctx, cancel := context.WithTimeout(t.Context(), tc.timeout)
 			defer cancel()

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/apply"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
@@ -34,13 +35,13 @@ func TestUndeployCRDs(t *testing.T) {
 	}
 	got := actions(t, r)
 	for _, o := range crdObjects(t) {
-		if got[o.words()] != deleted || get(t, o) != nil {
-			t.Errorf("undeploy --crds: want %s deleted, got %s", o.words(), got[o.words()])
+		if got[o.Words()] != apply.Deleted || get(t, o) != nil {
+			t.Errorf("undeploy --crds: want %s deleted, got %s", o.Words(), got[o.Words()])
 		}
 	}
 	got = actions(t, succeed(t, NewUndeploy, "-n", "crds", "--crds", "--templates", "-o", "json"))
 	for name, a := range got {
-		if a != unchanged {
+		if a != apply.Unchanged {
 			t.Errorf("undeploy --crds again: want %s unchanged, got %s", name, a)
 		}
 	}

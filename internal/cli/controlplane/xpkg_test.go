@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/apply"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
@@ -40,7 +41,7 @@ spec:
 	if err := plane.Create(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	err = await(t.Context(), &command.Environment{}, kind.Kind, func(context.Context) (bool, string, error) {
+	err = apply.Await(t.Context(), &command.Environment{}, kind.Kind, func(context.Context) (bool, string, error) {
 		_, err := plane.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
 		return err == nil, "", nil
 	})
@@ -59,7 +60,7 @@ func TestPackage(t *testing.T) {
 	wipe(t)
 	const image = "registry.example.org/platform/provider-kyma:v1"
 	args := []string{"-n", "package", "--in-cluster", "--package", image}
-	policy := object{GroupVersionKind: policyKind(), Name: providerName}
+	policy := apply.Object{GroupVersionKind: policyKind(), Name: providerName}
 
 	r := run(t, NewDeploy, args...)
 	if command.CodeOf(r.err) != command.ExitNotFound || !strings.Contains(r.err.Error(), "the control plane does not run Crossplane 2") {
@@ -115,15 +116,15 @@ func TestPackage(t *testing.T) {
 	}
 
 	got := actions(t, succeed(t, NewUndeploy, "-n", "package", "--crds", "-o", "json"))
-	if got["CustomResourceDefinition kymas.kyma.m.crossplane.io"] != kept || got["Kyma package/default"] != deleted || got["ClusterProviderConfig control-plane"] != deleted {
+	if got["CustomResourceDefinition kymas.kyma.m.crossplane.io"] != apply.Kept || got["Kyma package/default"] != apply.Deleted || got["ClusterProviderConfig control-plane"] != apply.Deleted {
 		t.Errorf("undeploy --crds besides a package: want the CRDs kept, got %v", got)
 	}
 	got = actions(t, succeed(t, NewUndeploy, "-n", "package", "--package", "-o", "json"))
-	if got["Provider provider-kyma"] != deleted || got["ManagedResourceActivationPolicy provider-kyma"] != deleted {
+	if got["Provider provider-kyma"] != apply.Deleted || got["ManagedResourceActivationPolicy provider-kyma"] != apply.Deleted {
 		t.Errorf("undeploy --package: want the package deleted, got %v", got)
 	}
 	got = actions(t, succeed(t, NewUndeploy, "-n", "package", "--package", "-o", "json"))
-	if got["Provider provider-kyma"] != unchanged {
+	if got["Provider provider-kyma"] != apply.Unchanged {
 		t.Errorf("undeploy --package again: want it unchanged, got %v", got)
 	}
 }

@@ -136,7 +136,7 @@ func section(b *bytes.Buffer, t *text, c *cobra.Command, shared []set) {
 			continue
 		}
 		links = append(links, fmt.Sprintf("[%s](#%s)", s.short, anchor(strings.ToLower(s.title))))
-		s.flags.VisitAll(func(f *pflag.Flag) { elsewhere[f.Name] = true })
+		s.flags.VisitAll(func(f *pflag.Flag) { elsewhere[f.Name] = c.LocalFlags().Lookup(f.Name).Usage == f.Usage })
 	}
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
@@ -153,14 +153,17 @@ func section(b *bytes.Buffer, t *text, c *cobra.Command, shared []set) {
 	}
 }
 
-// has reports whether f contains all flags of some, with the same usage.
+// has reports whether f contains all flags of some, at most one of them with another usage.
 func has(f, some *pflag.FlagSet) bool {
-	all := true
+	all, others := true, 0
 	some.VisitAll(func(s *pflag.Flag) {
 		have := f.Lookup(s.Name)
-		all = all && have != nil && have.Usage == s.Usage
+		all = all && have != nil
+		if have != nil && have.Usage != s.Usage {
+			others++
+		}
 	})
-	return all
+	return all && others <= 1
 }
 
 // table writes a table of flags. t marks code in their usage; it can be nil.

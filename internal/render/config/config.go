@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"helm.sh/helm/v3/pkg/strvals"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 )
@@ -90,23 +91,39 @@ func Read(data []byte) ([]Entry, error) {
 
 // parseSet parses a text in the grammar of helm --set. It replaces Helm's own messages, which quote parts of the text
 // and could reveal a secret value.
-func parseSet(text string, parse func(string) (map[string]any, error)) (out map[string]any, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			out, err = nil, errors.New("cannot be decoded")
-		}
-	}()
+func parseSet(text string, parse func(text string, into map[string]any) error) (map[string]any, error) {
+	out := map[string]any{}
 	text = strings.TrimSpace(text)
 	if text == "" {
-		return map[string]any{}, nil
+		return out, nil
 	}
-	if err := checkSet(text); err != nil {
+	if err := set(out, text, parse); err != nil {
 		return nil, err
 	}
-	if out, err = parse(text); err != nil {
-		return nil, errors.New(`must have the format of helm --set: a.b=c,d[0]=e, with \, for a comma in a value`)
-	}
 	return out, nil
+}
+
+// Set changes values as a flag --set of Helm does, or as --set-string if all values in the text are strings. Errors do not contain values.
+func Set(values map[string]any, text string, asStrings bool) error {
+	if asStrings {
+		return set(values, text, strvals.ParseIntoString)
+	}
+	return set(values, text, strvals.ParseInto)
+}
+
+func set(values map[string]any, text string, parse func(text string, into map[string]any) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = errors.New("cannot be decoded")
+		}
+	}()
+	if err := checkSet(text); err != nil {
+		return err
+	}
+	if parse(text, values) != nil {
+		return errors.New(`must have the format of helm --set: a.b=c,d[0]=e, with \, for a comma in a value`)
+	}
+	return nil
 }
 
 var bracket = regexp.MustCompile(`\[[^\]]*\]`)

@@ -200,3 +200,54 @@ func text(err error) string {
 	}
 	return err.Error()
 }
+
+func TestSet(t *testing.T) {
+	type args struct {
+		values    map[string]any
+		text      string
+		asStrings bool
+	}
+	type want struct {
+		values map[string]any
+		err    string
+	}
+	cases := map[string]struct {
+		reason string
+		args   args
+		want   want
+	}{
+		"Types": {
+			reason: "Numbers and booleans are recognized.", args: args{values: map[string]any{}, text: "a.b=1,c=true,d={x,y}"},
+			want: want{values: map[string]any{"a": map[string]any{"b": int64(1)}, "c": true, "d": []any{"x", "y"}}},
+		},
+		"Strings": {
+			reason: "All values are strings.", args: args{values: map[string]any{}, text: "a.b=1,c=true", asStrings: true},
+			want: want{values: map[string]any{"a": map[string]any{"b": "1"}, "c": "true"}},
+		},
+		"Item": {
+			reason: "An item of a list that is set already can be changed.", args: args{values: map[string]any{"a": []any{"x", "y"}}, text: "a[1]=z"},
+			want: want{values: map[string]any{"a": []any{"x", "z"}}},
+		},
+		"Nothing": {reason: "An empty text changes nothing.", args: args{values: map[string]any{"a": "b"}}, want: want{values: map[string]any{"a": "b"}}},
+		"NoValue": {
+			reason: "The error does not contain the text, which can be a secret.", args: args{values: map[string]any{}, text: "secret"},
+			want: want{err: `must have the format of helm --set: a.b=c,d[0]=e, with \, for a comma in a value`},
+		},
+		"Large": {
+			reason: "Large indexes are refused.", args: args{values: map[string]any{}, text: strings.Repeat("a[65000]=x,", 20)},
+			want: want{err: "list indexes are too large: their sum must be at most 1048576"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := Set(tc.args.values, tc.args.text, tc.args.asStrings)
+			got := want{err: text(err)}
+			if err == nil {
+				got.values = tc.args.values
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("\n%s\nSet(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -31,7 +31,7 @@ const (
 // Parse parses the texts of an entry. The keys of clientConfig are those of Helm's install action; Parse fails on
 // unknown and unsupported keys and names them. Errors never contain a value of overrides.
 func (e Entry) Parse() (Settings, error) {
-	keys, err := parseSet(e.ClientConfig, strvals.ParseString)
+	keys, err := parseSet(e.ClientConfig, strvals.ParseIntoString)
 	if err != nil {
 		return Settings{}, errors.Wrap(err, "clientConfig")
 	}
@@ -42,7 +42,7 @@ func (e Entry) Parse() (Settings, error) {
 		}
 	}
 	s := f.settings()
-	s.Overrides, err = parseSet(e.Overrides, strvals.Parse)
+	s.Overrides, err = parseSet(e.Overrides, strvals.ParseInto)
 	return s, errors.Wrap(err, "overrides")
 }
 

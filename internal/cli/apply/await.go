@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controlplane
+package apply
 
 import (
 	"context"
@@ -11,13 +11,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// pollInterval is the interval between two calls of check in await.
-const pollInterval = 250 * time.Millisecond
+// PollInterval is the interval between two calls of check in Await.
+const PollInterval = 250 * time.Millisecond
 
-// await calls check until it reports done, and shows its progress on a terminal. what names the goal, such as "Kyma
+// Await calls check until it reports done, and shows its progress on a terminal. what names the goal, such as "Kyma
 // team-a/default to become Ready", and state describes what is missing. The error on a timeout contains both and has
-// ExitTimeout. await retries after temporary errors of check.
-func await(ctx context.Context, e *command.Environment, what string, check func(ctx context.Context) (done bool, state string, err error)) error {
+// ExitTimeout. Await retries after temporary errors of check.
+func Await(ctx context.Context, e *command.Environment, what string, check func(ctx context.Context) (done bool, state string, err error)) error {
 	say, end := e.Waiting("Waiting for " + what)
 	defer end()
 	last := ""
@@ -37,7 +37,7 @@ func await(ctx context.Context, e *command.Environment, what string, check func(
 		select {
 		case <-ctx.Done():
 			return over(ctx, what, last)
-		case <-time.After(pollInterval):
+		case <-time.After(PollInterval):
 		}
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controlplane
+package apply
 
 import (
 	"context"
@@ -17,22 +17,23 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// A controlPlane reads objects of a control plane for deploy and undeploy, and checks which kinds are served.
-type controlPlane struct {
-	client client.Client
-	// get gets a document from the API server, such as its API groups.
-	get notfound.GetFunc
+// A Plane reads objects of a control plane for the commands, and checks which kinds are served.
+type Plane struct {
+	Client client.Client
+	// Document gets a document from the API server, such as its API groups.
+	Document notfound.GetFunc
 }
 
-func newControlPlane(c *command.Cluster) *controlPlane {
-	return &controlPlane{client: c, get: c.Document}
+// NewPlane returns the control plane of a command.
+func NewPlane(c *command.Cluster) *Plane {
+	return &Plane{Client: c, Document: c.Document}
 }
 
-// live returns the current object, or nil if it doesn't exist. If its kind is not served, the error matches meta.IsNoMatchError.
-func (p *controlPlane) live(ctx context.Context, o object) (*unstructured.Unstructured, error) {
+// Live returns the current object, or nil if it doesn't exist. If its kind is not served, the error matches meta.IsNoMatchError.
+func (p *Plane) Live(ctx context.Context, o Object) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(o.GroupVersionKind)
-	err := p.client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, u)
+	err := p.Client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, u)
 	switch {
 	case err == nil:
 		return u, nil
@@ -41,22 +42,22 @@ func (p *controlPlane) live(ctx context.Context, o object) (*unstructured.Unstru
 	case notfound.Is(err):
 		return nil, nil //nolint:nilnil // No object is a valid result.
 	}
-	return nil, errors.Wrapf(err, "cannot get %s", o.words())
+	return nil, errors.Wrapf(err, "cannot get %s", o.Words())
 }
 
-// found returns the same as live, or nil if the kind is not served.
-func (p *controlPlane) found(ctx context.Context, o object) (*unstructured.Unstructured, error) {
-	u, err := p.live(ctx, o)
+// Found returns the same as Live, or nil if the kind is not served.
+func (p *Plane) Found(ctx context.Context, o Object) (*unstructured.Unstructured, error) {
+	u, err := p.Live(ctx, o)
 	if kmeta.IsNoMatchError(err) || u == nil && err == nil {
 		return nil, nil //nolint:nilnil // No object is a valid result.
 	}
 	return u, err
 }
 
-// list lists the objects of a kind. It returns no objects if the kind is not served.
-func (p *controlPlane) list(ctx context.Context, kind schema.GroupVersionKind, o ...client.ListOption) ([]unstructured.Unstructured, error) {
-	l := listOf(kind)
-	err := p.client.List(ctx, l, o...)
+// List lists the objects of a kind. It returns no objects if the kind is not served.
+func (p *Plane) List(ctx context.Context, kind schema.GroupVersionKind, o ...client.ListOption) ([]unstructured.Unstructured, error) {
+	l := ListOf(kind)
+	err := p.Client.List(ctx, l, o...)
 	if kmeta.IsNoMatchError(err) || notfound.Foreign(err) {
 		if err = p.unserved(ctx, kind); kmeta.IsNoMatchError(err) {
 			return nil, nil
@@ -68,13 +69,13 @@ func (p *controlPlane) list(ctx context.Context, kind schema.GroupVersionKind, o
 // unserved returns the error for a kind that was not found: a NoKindMatchError if the API server confirms that it does not serve
 // the kind. A 404 alone is not enough, because a proxy can respond with 404 too. While a CRD is being created or deleted, the responses
 // of an API server contradict each other for a moment.
-func (p *controlPlane) unserved(ctx context.Context, kind schema.GroupVersionKind) error {
+func (p *Plane) unserved(ctx context.Context, kind schema.GroupVersionKind) error {
 	served := false
 	inconsistent := func(err error) bool {
 		return errors.As(err, new(*notfound.InconsistentDiscoveryError)) && ctx.Err() == nil
 	}
-	err := retry.OnError(patience(), inconsistent, func() (err error) {
-		served, err = notfound.Served(ctx, p.get, kind)
+	err := retry.OnError(Patience(), inconsistent, func() (err error) {
+		served, err = notfound.Served(ctx, p.Document, kind)
 		return err
 	})
 	switch {

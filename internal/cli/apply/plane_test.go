@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controlplane
+package apply
 
 import (
 	"context"
@@ -32,7 +32,7 @@ func TestUnserved(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			lists := 0
-			p := &controlPlane{get: func(_ context.Context, path string) ([]byte, error) {
+			p := &Plane{Document: func(_ context.Context, path string) ([]byte, error) {
 				if path != "/apis" {
 					return nil, missing
 				}

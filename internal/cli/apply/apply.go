@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controlplane
+package apply
 
 import (
 	"context"
@@ -18,72 +18,73 @@ import (
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// An applier applies objects to a control plane, and reports the results.
-type applier struct {
-	e      *command.Environment
-	plane  *controlPlane
-	report *report
+// An Applier applies objects to a control plane, and reports the results.
+type Applier struct {
+	Environment *command.Environment
+	Plane       *Plane
+	Report      *Report
 
-	// dryRun sends server-side dry runs, which change nothing.
-	dryRun bool
-	// force takes over fields from other field managers.
-	force bool
+	// DryRun sends server-side dry runs, which change nothing.
+	DryRun bool
+	// Force takes over fields from other field managers.
+	Force bool
 	// absent is the namespace that a dry run would have created, or empty; the API server can't check objects in it.
 	absent string
 }
 
-// apply applies an object and reports the result.
-func (a *applier) apply(ctx context.Context, want *unstructured.Unstructured) error {
-	done, err := a.put(ctx, want)
+// Apply applies an object and reports the result.
+func (a *Applier) Apply(ctx context.Context, want *unstructured.Unstructured) error {
+	done, err := a.Put(ctx, want)
 	if err != nil {
 		return err
 	}
-	return a.report.add(objectOf(want), done)
+	return a.Report.Add(ObjectOf(want), done)
 }
 
-// applyAll applies objects in order, until one fails.
-func (a *applier) applyAll(ctx context.Context, all []*unstructured.Unstructured) error {
+// ApplyAll applies objects in order, until one fails.
+func (a *Applier) ApplyAll(ctx context.Context, all []*unstructured.Unstructured) error {
 	for _, u := range all {
-		if err := a.apply(ctx, u); err != nil {
+		if err := a.Apply(ctx, u); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// put applies the fields of an object with server-side apply. It adds the label of kymactl, unless the object already exists and
+// Put applies the fields of an object with server-side apply. It adds the label of kymactl, unless the object already exists and
 // was created by another client.
-func (a *applier) put(ctx context.Context, want *unstructured.Unstructured) (action, error) {
+func (a *Applier) Put(ctx context.Context, want *unstructured.Unstructured) (Action, error) {
 	before, err := a.awaitLive(ctx, want)
 	switch {
-	case a.dryRun && a.unseen(want, before, err):
-		return created, nil
+	case a.DryRun && a.unseen(want, before, err):
+		return Created, nil
 	case kmeta.IsNoMatchError(err):
-		return "", unknownKind(objectOf(want))
+		return "", UnknownKind(ObjectOf(want))
 	case err != nil:
 		return "", err
 	}
-	if before == nil || ours(before) {
+	if before == nil || Ours(before) {
 		want = labelled(want)
 	}
 	after, err := a.send(ctx, want)
 	switch {
 	case err != nil:
-		return "", explain(err, objectOf(want))
+		return "", explain(err, ObjectOf(want))
 	case before == nil:
-		return created, nil
+		return Created, nil
 	case same(before, after):
-		return unchanged, nil
+		return Unchanged, nil
 	}
-	return configured, nil
+	return Configured, nil
 }
 
 // unseen reports whether the API server can't check an object in a dry run, because its CRD or its namespace doesn't exist yet.
-func (a *applier) unseen(want, before *unstructured.Unstructured, err error) bool {
+func (a *Applier) unseen(want, before *unstructured.Unstructured, err error) bool {
 	if err != nil {
 		return kmeta.IsNoMatchError(err)
 	}
@@ -97,35 +98,35 @@ func labelled(u *unstructured.Unstructured) *unstructured.Unstructured {
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	labels[labelManagedBy] = command.FieldManager
+	labels[LabelManagedBy] = command.FieldManager
 	u.SetLabels(labels)
 	return u
 }
 
 // send applies an object. It retries while other clients create or change the object at the same time.
-func (a *applier) send(ctx context.Context, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (a *Applier) send(ctx context.Context, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	options := []client.ApplyOption{client.FieldOwner(command.FieldManager)}
-	if a.force {
+	if a.Force {
 		options = append(options, client.ForceOwnership)
 	}
-	if a.dryRun {
+	if a.DryRun {
 		options = append(options, client.DryRunAll)
 	}
 	var after *unstructured.Unstructured
-	err := retry.OnError(patience(), passing, func() error {
+	err := retry.OnError(Patience(), Passing, func() error {
 		after = want.DeepCopy()
-		return a.plane.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(after), options...)
+		return a.Plane.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(after), options...)
 	})
 	return after, err
 }
 
-// patience returns the backoff for conflicts with other clients. It ends after several seconds.
-func patience() wait.Backoff {
+// Patience returns the backoff for conflicts with other clients. It ends after several seconds.
+func Patience() wait.Backoff {
 	return wait.Backoff{Steps: 20, Duration: 10 * time.Millisecond, Factor: 1.5, Jitter: 0.5, Cap: time.Second}
 }
 
-// passing reports whether an error is temporary: another client was faster, or the API server doesn't serve a new CRD yet.
-func passing(err error) bool {
+// Passing reports whether an error is temporary: another client was faster, or the API server doesn't serve a new CRD yet.
+func Passing(err error) bool {
 	switch {
 	case kerrors.IsConflict(err):
 		return len(conflicts(err)) == 0
@@ -136,25 +137,25 @@ func passing(err error) bool {
 }
 
 // awaitLive returns the current object like live. If the object is being deleted, it first waits for the end of the deletion.
-func (a *applier) awaitLive(ctx context.Context, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	o := objectOf(want)
-	u, err := a.plane.live(ctx, o)
+func (a *Applier) awaitLive(ctx context.Context, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	o := ObjectOf(want)
+	u, err := a.Plane.Live(ctx, o)
 	if err != nil || u == nil || u.GetDeletionTimestamp() == nil {
 		return u, err
 	}
-	if a.dryRun {
+	if a.DryRun {
 		return nil, nil //nolint:nilnil // It will have been deleted.
 	}
-	err = await(ctx, a.e, o.words()+" to be deleted", func(ctx context.Context) (bool, string, error) {
-		u, err = a.plane.live(ctx, o)
+	err = Await(ctx, a.Environment, o.Words()+" to be deleted", func(ctx context.Context) (bool, string, error) {
+		u, err = a.Plane.Live(ctx, o)
 		gone := err == nil && (u == nil || u.GetDeletionTimestamp() == nil)
-		return gone, finalizers(u), err
+		return gone, Finalizers(u), err
 	})
 	return u, err
 }
 
-// finalizers describes what blocks the deletion of an object.
-func finalizers(u *unstructured.Unstructured) string {
+// Finalizers describes what blocks the deletion of an object.
+func Finalizers(u *unstructured.Unstructured) string {
 	if u == nil || len(u.GetFinalizers()) == 0 {
 		return "deletion in progress"
 	}
@@ -208,13 +209,13 @@ func conflicts(err error) []taken {
 const maxConflicts = 5
 
 // explain returns the error for an object that could not be applied. Conflicts have ExitExists, unknown kinds ExitNotFound.
-func explain(err error, o object) error {
+func explain(err error, o Object) error {
 	if kmeta.IsNoMatchError(err) || notfound.Foreign(err) {
-		return unknownKind(o)
+		return UnknownKind(o)
 	}
 	fields := conflicts(err)
 	if len(fields) == 0 {
-		return errors.Wrapf(err, "cannot apply %s", o.words())
+		return errors.Wrapf(err, "cannot apply %s", o.Words())
 	}
 	var said []string
 	for _, f := range fields[:min(len(fields), maxConflicts)] {
@@ -225,14 +226,17 @@ func explain(err error, o object) error {
 		more = ", and more fields"
 	}
 	return command.WithCode(command.ExitExists, errors.Errorf("%s: %s%s; use --force-conflicts to take over these fields",
-		o.words(), strings.Join(said, ", "), more))
+		o.Words(), strings.Join(said, ", "), more))
 }
 
-// unknownKind returns the error for an object whose kind is not served, with a remedy.
-func unknownKind(o object) error {
+// UnknownKind returns the error for an object whose kind is not served, with a remedy.
+func UnknownKind(o Object) error {
+	remedy := ""
 	switch o.Group {
-	case groupPackages, groupExtensions:
-		return command.NotFoundf("%s: the control plane does not run Crossplane 2: omit --package", o.words())
+	case GroupPackages, GroupExtensions:
+		return command.NotFoundf("%s: the control plane does not run Crossplane 2: omit --package", o.Words())
+	case v1alpha1.Group:
+		remedy = ": omit --skip-crds"
 	}
-	return command.NotFoundf("%s: the control plane does not serve this kind: omit --skip-crds", o.words())
+	return command.NotFoundf("%s: the control plane does not serve this kind%s", o.Words(), remedy)
 }
