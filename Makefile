@@ -63,7 +63,7 @@ NAMED   = @case "$$IMG" in "" | *[!a-zA-Z0-9._:/@-]*) echo "make $@: error: set 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo demo-check run install uninstall deploy undeploy build docker-build docker-push image xpkg release release-check release-sign \
-	test early-unit late-unit test-unit test-cli test-integration test-e2e test-faults faults fuzz model bench bench-fleet manifests generate lint licenses vulncheck reviewable check-diff tools clean
+	test early-unit late-unit test-unit test-cli test-upgrade test-integration test-e2e test-faults faults fuzz model bench bench-fleet manifests generate lint licenses vulncheck reviewable check-diff tools clean
 
 help: ## Print this list.
 	@echo "provider-kyma $(VERSION)"
@@ -179,10 +179,17 @@ test-unit: ## Run the unit tests, and the tests of the repository layout and of 
 	$(PLAIN) ./test/boundary/... ./test/workflows
 
 # The suites build the programs that they run, which the cache of go test does not consider: hence -count=1.
-test-cli: ## Test kymactl with real registries, the make targets, the Helm chart, and a release.
+test-cli: ## Test kymactl with real registries, the make targets, the Helm chart, and a release with its upgrade.
 	@echo "==> test-cli: usually takes 8 minutes"
-	@$(TOOLS) build $(TESTED) crank
+	@$(TOOLS) build $(TESTED) crank crossplane
 	go test -count=1 -p 1 ./test/cosign ./test/interop ./test/kymactl ./test/makefile ./test/chart ./test/release -timeout 30m
+
+# test-cli upgrades from a release of the same source. Before a release, do it from the previous one.
+test-upgrade: ## Install the release of commit or tag SINCE, and upgrade it to a release of this source while modules run.
+	@echo "==> test-upgrade: usually takes 4 minutes"
+	@[ -n "$$SINCE" ] || { echo "make $@: error: set SINCE to a commit or tag, for example: make $@ SINCE=v0.1.0" >&2; exit 1; }
+	@$(TOOLS) build $(TESTED) crank crossplane
+	go test -count=1 -timeout 30m -v ./test/release -run '^TestRelease$$/^Upgrade$$' -since "$$SINCE"
 
 test-integration: ## Test the provider with two real API servers.
 	@echo "==> test-integration: usually takes 16 minutes"
