@@ -42,7 +42,8 @@ func files(t *testing.T, w *world) {
 	}
 	want := []string{
 		sums, sums + ".sigstore.json", "image", "digests.txt", "kyma.yaml", "notes.md", "provenance.intoto.json",
-		"provider-kyma-chart.spdx.json", "provider-kyma-chart.tgz", configuration + ".spdx.json", configuration + ".xpkg", provider + ".xpkg", provider + "-" + suffix + ".spdx.json",
+		"provider-kyma-chart.spdx.json", "provider-kyma-chart.tgz", configuration + ".spdx.json", configuration + ".xpkg",
+		provider + ".xpkg", provider + "-" + suffix + ".spdx.json",
 		image + "-" + suffix + ".spdx.json", "kymactl-" + suffix + ".spdx.json", "kymactl-" + suffix + ".tar.gz",
 	}
 	slices.Sort(want)

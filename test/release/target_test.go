@@ -23,7 +23,6 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
-	"github.com/crossplane-contrib/provider-kyma/cluster/local/operator"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
@@ -97,32 +96,19 @@ func newTarget(t *testing.T, c *controlplane.Cluster) *target {
 	return g
 }
 
-// operate starts what reports the states of the custom resources of the modules, in place of their operators.
-func (g *target) operate(t *testing.T) {
+// report reports that the custom resources of the modules are ready, in place of their operators, once they exist.
+func (g *target) report(t *testing.T) {
 	t.Helper()
-	o := &operator.Operator{
-		Client: g.dynamic, OnError: func(err error) { t.Log(err) },
-		Modules: []operator.Module{
-			{
-				Resource:   schema.GroupVersionResource{Group: "demo.example.org", Version: "v1", Resource: "greetings"},
-				Deployment: modules["greeter"], Needed: "text",
-			},
-			{
-				Resource:   schema.GroupVersionResource{Group: "operator.kyma-project.io", Version: "v1alpha1", Resource: "samples"},
-				Deployment: modules["template-operator"], Needed: "resourceFilePath",
-			},
-		},
+	for name, m := range modules {
+		resources := g.dynamic.Resource(m.resource).Namespace(m.sample.Namespace)
+		err := process.Wait{What: "the custom resource of module " + name}.Until(t.Context(), func(ctx context.Context) (bool, string, error) {
+			_, err := resources.Patch(ctx, m.sample.Name, types.MergePatchType, []byte(`{"status":{"state":"Ready"}}`), metav1.PatchOptions{}, "status")
+			return err == nil, "", err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		o.Run(ctx)
-		close(done)
-	}()
-	t.Cleanup(func() {
-		cancel()
-		<-done
-	})
 }
 
 // A request is a request of the provider that the target has answered.

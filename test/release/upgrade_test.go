@@ -22,6 +22,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -44,10 +45,26 @@ var since = flag.String("since", "", "commit or tag from which the previous rele
 // controllers are the controllers of modules, with the numbers of their objects in this test.
 var controllers = map[string]int{"kyma": 1, "manifest": len(modules)}
 
-// modules are directories in cluster/local/modules, and the Deployments of these modules.
-var modules = map[string]types.NamespacedName{
-	"greeter":           {Namespace: "default", Name: "greeter"},
-	"template-operator": {Namespace: "template-operator-system", Name: "template-operator-controller-manager"},
+// A module is a module of the demo.
+type module struct {
+	deployment types.NamespacedName
+	// resource and sample are the kind and the name of its custom resource.
+	resource schema.GroupVersionResource
+	sample   types.NamespacedName
+}
+
+// modules are the modules in the target, by their directories in cluster/local/modules.
+var modules = map[string]module{
+	"greeter": {
+		deployment: types.NamespacedName{Namespace: "default", Name: "greeter"},
+		resource:   schema.GroupVersionResource{Group: "demo.example.org", Version: "v1", Resource: "greetings"},
+		sample:     types.NamespacedName{Namespace: "default", Name: "greeter"},
+	},
+	"template-operator": {
+		deployment: types.NamespacedName{Namespace: "template-operator-system", Name: "template-operator-controller-manager"},
+		resource:   schema.GroupVersionResource{Group: "operator.kyma-project.io", Version: "v1alpha1", Resource: "samples"},
+		sample:     types.NamespacedName{Namespace: "default", Name: "sample-yaml"},
+	},
 }
 
 // upgraded checks that Crossplane installs the previous release from its registry, and that an upgrade to the release changes nothing in
@@ -81,7 +98,7 @@ func upgraded(t *testing.T, w *world) {
 	}
 
 	// The same measurements must notice a change, and the new version must revert it.
-	i.target.scale(t, modules["greeter"])
+	i.target.scale(t, modules["greeter"].deployment)
 	if now, writes = i.target.settle(t); writes == written || cmp.Equal(objects, now) {
 		t.Errorf("the new version sent %d writes to revert a change, and the objects differ: %t", writes-written, !cmp.Equal(objects, now))
 	}
@@ -223,20 +240,19 @@ func (i *installation) enable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i.target.operate(t)
-	args := []string{
-		"deploy", "--skip-crds", "--kubeconfig", i.control.KubeconfigFile(), "--namespace", "team-a", "--kyma", "cluster-a",
-		"--target-kubeconfig", i.target.kubeconfig, "--wait",
-	}
+	control := []string{"--kubeconfig", i.control.KubeconfigFile(), "--namespace", "team-a"}
+	deploy := append([]string{"deploy", "--skip-crds", "--kyma", "cluster-a", "--target-kubeconfig", i.target.kubeconfig}, control...)
 	dir := t.TempDir()
 	for _, name := range slices.Sorted(maps.Keys(modules)) {
 		file := func(extension string) string { return filepath.Join(dir, name+extension) }
 		i.do(t, "module", "create", filepath.Join(root, "cluster", "local", "modules", name), "-o", file(".tar"))
 		reference := i.do(t, "module", "push", file(".tar"), i.w.registry.Host()+"/modules", "-o", "jsonpath={.repository}:{.tag}")
 		i.do(t, "module", "template", reference, "-o", file(".yaml"))
-		args = append(args, "--template", file(".yaml"), "--module", name)
+		deploy = append(deploy, "--template", file(".yaml"), "--module", name)
 	}
-	i.do(t, args...)
+	i.do(t, deploy...)
+	i.target.report(t)
+	i.do(t, append([]string{"wait", "cluster-a"}, control...)...)
 }
 
 // do runs the released kymactl, which must succeed.
