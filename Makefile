@@ -49,6 +49,10 @@ CLUSTERS ?= 50
 MODULES ?= 3
 # The duration of all fuzz targets together, in seconds.
 FUZZ    ?= 3600
+# The older versions of Kubernetes of make test-matrix, and the specs that it runs: those that depend most on the target.
+KUBERNETES ?= 1.34 1.35
+MATRIX  := Installing a chart|Changing a Manifest|Removing a Manifest|Upgrade safety|An existing installation|A CRD that two Manifests contain|Drift \
+	|A drift policy|Fields of other field managers|Hooks of a chart|The real chart|Custom resources of kinds|A Manifest that impersonates
 # The URL of the database for make vulncheck, such as file:///path.
 VULNDB  ?=
 # The duration of make model. Its first seed depends on the time, unless SEED is set.
@@ -63,7 +67,7 @@ NAMED   = @case "$$IMG" in "" | *[!a-zA-Z0-9._:/@-]*) echo "make $@: error: set 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo demo-check run install uninstall deploy undeploy build docker-build docker-push image xpkg release release-check release-sign \
-	test early-unit late-unit test-unit test-cli test-integration test-e2e test-faults faults fuzz model bench bench-fleet manifests generate lint licenses vulncheck reviewable check-diff tools clean
+	test early-unit late-unit test-unit test-cli test-upgrade test-integration test-matrix test-e2e test-faults faults fuzz model bench bench-fleet manifests generate lint licenses vulncheck reviewable check-diff tools clean
 
 help: ## Print this list.
 	@echo "provider-kyma $(VERSION)"
@@ -179,16 +183,30 @@ test-unit: ## Run the unit tests, and the tests of the repository layout and of 
 	$(PLAIN) ./test/boundary/... ./test/workflows
 
 # The suites build the programs that they run, which the cache of go test does not consider: hence -count=1.
-test-cli: ## Test kymactl with real registries, the make targets, the Helm chart, and a release.
+test-cli: ## Test kymactl with real registries, the make targets, the Helm chart, and a release with its upgrade.
 	@echo "==> test-cli: usually takes 8 minutes"
-	@$(TOOLS) build $(TESTED) crank
+	@$(TOOLS) build $(TESTED) crank crossplane
 	go test -count=1 -p 1 ./test/cosign ./test/interop ./test/kymactl ./test/makefile ./test/chart ./test/release -timeout 30m
+
+# test-cli upgrades from a release of the same source. Before a release, do it from the previous one.
+test-upgrade: ## Install the release of commit or tag SINCE, and upgrade it to a release of this source while modules run.
+	@echo "==> test-upgrade: usually takes 4 minutes"
+	@[ -n "$$SINCE" ] || { echo "make $@: error: set SINCE to a commit or tag, for example: make $@ SINCE=v0.1.0" >&2; exit 1; }
+	@$(TOOLS) build $(TESTED) crank crossplane
+	go test -count=1 -timeout 30m -v ./test/release -run '^TestRelease$$/^Upgrade$$' -since "$$SINCE"
 
 test-integration: ## Test the provider with two real API servers.
 	@echo "==> test-integration: usually takes 16 minutes"
 	@$(TOOLS) build $(TESTED)
 	@# The specs mostly wait, so two processes take little more than half the time of one.
 	go tool ginkgo run -no-color -procs=3 -timeout=40m ./test/integration
+
+# Not part of test, because the servers of each version take half as long to build as all other tools.
+test-matrix: ## Run the specs that depend most on the target with targets of older versions of Kubernetes, KUBERNETES (default "1.34 1.35").
+	@echo "==> test-matrix: usually takes 15 minutes the first time for each version, then 5 minutes"
+	@for v in $(KUBERNETES); do \
+		$(TOOLS) build $(TESTED) $(foreach s,kube-apiserver kube-controller-manager kube-scheduler,$(s)-$$v) && \
+		TARGET_KUBERNETES=$$v go tool ginkgo run -no-color -procs=3 -timeout=40m -focus='$(MATRIX)' ./test/integration || exit 1; done
 
 test-e2e: ## Run the end-to-end tests with Crossplane, except those of the demo (see demo-check).
 	@echo "==> test-e2e: usually takes 8 minutes"

@@ -2,6 +2,8 @@ module github.com/crossplane-contrib/provider-kyma
 
 go 1.26.7
 
+toolchain go1.26.8
+
 require (
 	github.com/Azure/azure-sdk-for-go/sdk/azcore v1.22.0
 	github.com/Azure/azure-sdk-for-go/sdk/azidentity v1.14.0

@@ -65,7 +65,7 @@ func (r *release) write(name string, data []byte) error {
 // contain all results.
 func (r *release) sayf(format string, args ...any) { _, _ = fmt.Fprintf(r.out, format+"\n", args...) }
 
-// build builds everything that contains programs. The chart of the provider belongs here, too, once it exists.
+// build builds the artifacts and the archives.
 func (r *release) build(ctx context.Context) error {
 	if err := r.provider(ctx); err != nil {
 		return err

@@ -71,6 +71,10 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if c.modified && !o.modified {
 		return errors.New("the source has changes that are not committed, so no one could build the same release: commit them, or use -allow-modified for a test")
 	}
+	toolchain, err := pinned(o.source.Root)
+	if err != nil {
+		return err
+	}
 	o.source.Commit = c.short()
 	if err := prepare(o.dir); err != nil {
 		return err
@@ -81,6 +85,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	if err := r.describe(); err != nil {
 		return err
+	}
+	if line := deviation(r.toolchain, toolchain); line != "" {
+		r.sayf("%s", line)
 	}
 	return r.publish(ctx)
 }

@@ -4,6 +4,7 @@ package tools
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
@@ -33,9 +34,7 @@ func modules() []module {
 // servers returns the module of the Kubernetes servers, kubectl, etcd and kwok, which share the Kubernetes libraries of
 // the API server.
 func servers() module {
-	// Without these flags, the server reports version v0.0.0-master, and charts with a kubeVersion reject it.
-	const version = "-X k8s.io/component-base/version.gitVersion=" + KubernetesVersion +
-		" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36"
+	version := kubernetesVersion(KubernetesVersion)
 	return module{
 		dir:   "servers",
 		order: []Tool{KubeAPIServer, KubeControllerManager, KubeScheduler, Kubectl, Etcd, Kwok},
@@ -50,6 +49,14 @@ func servers() module {
 		ldflags: map[Tool]string{KubeAPIServer: version, KubeControllerManager: version, KubeScheduler: version, Kubectl: version},
 		usually: map[Tool]string{KubeAPIServer: "3 to 6 minutes", KubeControllerManager: "1 to 2 minutes"},
 	}
+}
+
+// kubernetesVersion returns the linker flags for a version of Kubernetes. Without them, the server reports version v0.0.0-master, and
+// charts with a kubeVersion reject it.
+func kubernetesVersion(version string) string {
+	parts := strings.Split(version, ".")
+	const variable = "-X k8s.io/component-base/version."
+	return variable + "gitVersion=" + version + " " + variable + "gitMajor=1 " + variable + "gitMinor=" + parts[1]
 }
 
 // crossplaneVersion is the linker flag for the version of Crossplane. Without it, Crossplane rejects packages that
@@ -127,7 +134,7 @@ func linter() module {
 }
 
 func moduleOf(t Tool) (module, error) {
-	for _, m := range modules() {
+	for _, m := range known() {
 		if slices.Contains(m.order, t) {
 			return m, nil
 		}

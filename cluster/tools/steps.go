@@ -54,7 +54,7 @@ func Missing(ctx context.Context, names ...Tool) ([]Step, error) {
 		}
 	}
 	var steps []Step
-	for _, m := range modules() {
+	for _, m := range known() {
 		for _, t := range m.order {
 			if !slices.Contains(names, t) {
 				continue

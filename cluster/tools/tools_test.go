@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -204,6 +205,31 @@ func TestSharedVersions(t *testing.T) {
 				t.Errorf("%s: %s is %s, want %s as in the go.mod of the provider", dir, path, version, other)
 			}
 		}
+	}
+}
+
+// TestOlder checks that the servers of older versions are those of the go.mod files, and that only their names build them.
+func TestOlder(t *testing.T) {
+	root, err := Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range older() {
+		version := olderVersions()[i]
+		if got := versions(t, filepath.Join(root, "cluster", "tools", m.dir))["k8s.io/kubernetes"]; got != version {
+			t.Errorf("%s: want Kubernetes %s, got %s", m.dir, version, got)
+		}
+		for _, name := range m.order {
+			if found, err := moduleOf(name); err != nil || found.dir != m.dir || !strings.Contains(found.ldflags[name], "gitVersion="+version) {
+				t.Errorf("moduleOf(%q): got %q with %q, %v", name, found.dir, found.ldflags[name], err)
+			}
+			if slices.Contains(All(), name) {
+				t.Errorf("All() contains %s, which make tools would build", name)
+			}
+		}
+	}
+	if got := older()[0].order[0]; got != Older(KubeAPIServer, "1.34") {
+		t.Errorf("older(): want %q first, got %q", Older(KubeAPIServer, "1.34"), got)
 	}
 }
 

@@ -2,6 +2,8 @@
 
 package controlplane
 
+import "github.com/crossplane-contrib/provider-kyma/cluster/tools"
+
 // Options are the options of a cluster. The zero value starts etcd and an API server. This is enough for custom
 // resources, but not for features that require a controller.
 type Options struct {
@@ -23,6 +25,9 @@ type Options struct {
 	// default is node/fast, node/heartbeat, pod/fast.
 	KwokStages []string
 
+	// Kubernetes is an older minor version of Kubernetes, such as 1.34, whose servers must have been built. The default is
+	// tools.KubernetesVersion.
+	Kubernetes string
 	// Controllers is the --controllers flag of the controller manager. By default, it runs all controllers.
 	Controllers []string
 	// EnableAdmission and DisableAdmission are admission plugins that differ from the defaults. Without the controller
@@ -36,6 +41,14 @@ type Options struct {
 func (o Options) Complete() Options {
 	o.ControllerManager, o.Scheduler, o.Kwok = true, true, true
 	return o
+}
+
+// server returns the tool that runs as a server of Kubernetes.
+func (o Options) server(t tools.Tool) tools.Tool {
+	if o.Kubernetes == "" {
+		return t
+	}
+	return tools.Older(t, o.Kubernetes)
 }
 
 func (o Options) withDefaults() Options {

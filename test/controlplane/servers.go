@@ -115,7 +115,7 @@ func apiServer(o Options, dir, etcdURL string, port int) server {
 	if len(o.DisableAdmission) > 0 {
 		args = append(args, "--disable-admission-plugins="+strings.Join(o.DisableAdmission, ","))
 	}
-	return server{tools.KubeAPIServer, append(args, o.APIServerArgs...)}
+	return server{o.server(tools.KubeAPIServer), append(args, o.APIServerArgs...)}
 }
 
 // clients returns the servers that are clients of the API server. All of them are administrators, because no test depends
@@ -126,7 +126,7 @@ func clients(ctx context.Context, o Options, dir, kubeconfig string) ([]server, 
 		out = append(out, controllerManager(o, dir, kubeconfig))
 	}
 	if o.Scheduler {
-		out = append(out, server{tools.KubeScheduler, []string{
+		out = append(out, server{o.server(tools.KubeScheduler), []string{
 			"--kubeconfig=" + kubeconfig, "--leader-elect=false", "--secure-port=0",
 			"--kube-api-qps=1000", "--kube-api-burst=2000",
 		}})
@@ -147,7 +147,7 @@ func controllerManager(o Options, dir, kubeconfig string) server {
 	if len(o.Controllers) > 0 {
 		args = append(args, "--controllers="+strings.Join(o.Controllers, ","))
 	}
-	return server{tools.KubeControllerManager, append(args, o.ControllerManagerArgs...)}
+	return server{o.server(tools.KubeControllerManager), append(args, o.ControllerManagerArgs...)}
 }
 
 // kwok returns a kwok server with stages, which it requires to do anything.

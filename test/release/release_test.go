@@ -24,6 +24,7 @@ func TestRelease(t *testing.T) {
 	for name, verify := range map[string]func(*testing.T, *world){
 		"Files": files, "Checksums": checksums, "Kymactl": kymactl, "Signatures": signatures, "Referrers": attached,
 		"Provenance": provenance, "Packages": packages, "Chart": pulled, "Notes": notes, "Again": again,
+		"Upgrade": upgraded,
 	} {
 		t.Run(name, func(t *testing.T) { verify(t, w) })
 	}
@@ -41,7 +42,8 @@ func files(t *testing.T, w *world) {
 	}
 	want := []string{
 		sums, sums + ".sigstore.json", "image", "digests.txt", "kyma.yaml", "notes.md", "provenance.intoto.json",
-		"provider-kyma-chart.spdx.json", "provider-kyma-chart.tgz", configuration + ".spdx.json", configuration + ".xpkg", provider + ".xpkg", provider + "-" + suffix + ".spdx.json",
+		"provider-kyma-chart.spdx.json", "provider-kyma-chart.tgz", configuration + ".spdx.json", configuration + ".xpkg",
+		provider + ".xpkg", provider + "-" + suffix + ".spdx.json",
 		image + "-" + suffix + ".spdx.json", "kymactl-" + suffix + ".spdx.json", "kymactl-" + suffix + ".tar.gz",
 	}
 	slices.Sort(want)
@@ -77,10 +79,7 @@ func kymactl(t *testing.T, w *world) {
 	if runtime.GOOS != "linux" {
 		t.Logf("this machine runs %s, so it only unpacks the program for Linux", runtime.GOOS)
 	}
-	dir := t.TempDir()
-	if _, err := execute(t.Context(), dir, "/usr/bin/env", "tar", "-xzf", filepath.Join(w.dir, "kymactl-"+suffix+".tar.gz")); err != nil {
-		t.Fatal(err)
-	}
+	dir := w.unpack(t)
 	for _, name := range []string{"LICENSE", "completions/kymactl.bash", "completions/_kymactl", "man/man1/kymactl-module-create.1"} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", name, err)

@@ -65,12 +65,20 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// release builds a release into a new directory. The source may have changes that are not committed.
+// release builds the release into a new directory. The source may have changes that are not committed.
 func (w *world) release(t *testing.T, args ...string) (dir, said string) {
+	t.Helper()
+	return build(t, w.program, "", version, args...)
+}
+
+// build builds a release of a version into a new directory, with a program in the directory of its source. If source is empty, it is
+// the source of this test.
+func build(t *testing.T, program, source, version string, args ...string) (dir, said string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "release")
 	args = append([]string{"-version", version, "-dir", dir, "-platforms", platform, "-allow-modified"}, args...)
-	cmd := exec.CommandContext(t.Context(), w.program, args...)
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Dir = source
 	cmd.Env = append(os.Environ(), "COSIGN_PASSWORD="+password, "TUF_ROOT="+t.TempDir(), "HTTPS_PROXY=http://127.0.0.1:1")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -87,6 +95,16 @@ func (w *world) read(t *testing.T, name string) []byte {
 		t.Fatal(err)
 	}
 	return data
+}
+
+// unpack unpacks the archive of kymactl, and returns the directory with its files.
+func (w *world) unpack(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if _, err := execute(t.Context(), dir, "/usr/bin/env", "tar", "-xzf", filepath.Join(w.dir, "kymactl-"+suffix+".tar.gz")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // digest returns a digest that the release lists.

@@ -132,6 +132,22 @@ func TestOneVersion(t *testing.T) {
 	}
 }
 
+// TestToolchain checks that all workflows use the toolchain in go.mod, with which a release can be built again. See cluster/release.
+func TestToolchain(t *testing.T) {
+	_, all := ours(t)
+	found := 0
+	for file, d := range all {
+		installs, files := strings.Count(d.text, "uses: actions/setup-go@"), strings.Count(d.text, "go-version-file: go.mod\n")
+		if installs != files || strings.Contains(d.text, "go-version:") {
+			t.Errorf("%s: want go-version-file: go.mod for each of %d uses of setup-go, got %d", filepath.Base(file), installs, files)
+		}
+		found += installs
+	}
+	if found == 0 {
+		t.Error("no workflow installs Go, so the test proves nothing")
+	}
+}
+
 // TestEverythingRuns checks that all tests of the local continuous integration run in the hosted one too.
 func TestEverythingRuns(t *testing.T) {
 	_, all := ours(t)

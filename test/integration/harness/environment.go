@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -17,6 +18,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
+
+// targetKubernetes is the environment variable with the minor version of Kubernetes of the target. See make test-matrix.
+const targetKubernetes = "TARGET_KUBERNETES"
 
 // An Environment holds the servers and the provider that the specs of one process share.
 type Environment struct {
@@ -81,11 +85,14 @@ func (e *Environment) startServers(ctx context.Context) error {
 			Name: "control-plane", ControllerManager: true,
 			Controllers: []string{"namespace-controller", "garbage-collector-controller"},
 		},
-		controlplane.Options{Name: "target"}.Complete())
+		controlplane.Options{Name: "target", Kubernetes: os.Getenv(targetKubernetes)}.Complete())
 	if err != nil {
 		return err
 	}
 	e.Control, e.Target = clusters[0], clusters[1]
+	if err := checkVersion(e.Target); err != nil {
+		return err
+	}
 	if e.ControlClient, err = NewClient(e.Control); err != nil {
 		return err
 	}
@@ -101,6 +108,26 @@ func (e *Environment) startServers(ctx context.Context) error {
 	}
 	e.Registry, err = controlplane.StartRegistry(controlplane.WebOptions{})
 	return err
+}
+
+// checkVersion returns an error if a target does not have the version of Kubernetes that the environment variable requests.
+func checkVersion(target *controlplane.Cluster) error {
+	wanted := os.Getenv(targetKubernetes)
+	if wanted == "" {
+		return nil
+	}
+	c, err := discovery.NewDiscoveryClientForConfig(target.Config())
+	if err != nil {
+		return errors.Wrap(err, "cannot make a client")
+	}
+	got, err := c.ServerVersion()
+	if err != nil {
+		return errors.Wrap(err, "cannot get the version of the target")
+	}
+	if got.Major+"."+got.Minor != wanted {
+		return errors.Errorf("want a target with Kubernetes %s, got %s", wanted, got)
+	}
+	return nil
 }
 
 // NewClient returns a client with the permissions of an administrator. It reads from the API server, not from a cache.
