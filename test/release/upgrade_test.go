@@ -24,7 +24,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -198,7 +197,7 @@ func newInstallation(t *testing.T, w *world) *installation {
 // previous version still has its permissions when it ends, and can release its lease.
 func runtimeConfig(args ...string) *pkgv1beta1.DeploymentRuntimeConfig {
 	c := &pkgv1beta1.DeploymentRuntimeConfig{ObjectMeta: metav1.ObjectMeta{Name: provider}}
-	c.Spec.ServiceAccountTemplate = &pkgv1beta1.ServiceAccountTemplate{Metadata: &pkgv1beta1.ObjectMeta{Name: ptr.To(provider)}}
+	c.Spec.ServiceAccountTemplate = &pkgv1beta1.ServiceAccountTemplate{Metadata: &pkgv1beta1.ObjectMeta{Name: new(provider)}}
 	c.Spec.DeploymentTemplate = &pkgv1beta1.DeploymentTemplate{Spec: &appsv1.DeploymentSpec{
 		Selector: &metav1.LabelSelector{},
 		Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "package-runtime", Args: args}}}},

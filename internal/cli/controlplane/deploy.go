@@ -24,7 +24,8 @@ to complete the setup. If another client has set a field to a different value, t
 take over the field, use --force-conflicts.
 
 The command installs the CRDs of this version of kymactl. It does not change CRDs that belong to a package. Without
---package, the command doesn't start the provider: run 'kymactl install', or let Crossplane run it. If no provider processes the Kyma within a few seconds, the command prints a warning.
+--package, the command doesn't start the provider: run 'kymactl install', or let Crossplane run it. If no provider processes the
+Kyma within a few seconds, the command prints a warning.
 
 The command reduces the kubeconfig of --target-kubeconfig to a single context, embeds the files that it refers to, and
 stores it in the Secret NAME-kubeconfig. It never prints the content. Like the provider, it rejects kubeconfigs that use

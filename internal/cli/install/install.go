@@ -42,7 +42,7 @@ take over the field, use --force-conflicts.
 With --output json or yaml, the command prints an object with the field objects, which is a list. Each item has the
 fields kind, namespace, name and action (created, configured, unchanged or deleted).`
 
-const example = `  # Install the provider, or upgrade it to the version of kymactl
+const example = `  # Install the provider, or upgrade it to the version of this command
   kymactl install
 
   # Install the provider in a cluster that manages itself

@@ -26,13 +26,9 @@ type valueArg struct {
 
 // values returns the values for the chart: those of files, then --image and --in-cluster, then --set. Errors are usage errors.
 func (o *options) values(in io.Reader, version, namespace string) (map[string]any, error) {
-	out := map[string]any{}
-	for _, path := range o.files {
-		values, err := readValues(in, path)
-		if err != nil {
-			return nil, command.WithCode(command.ExitUsage, errors.Wrapf(err, "--values %s", path))
-		}
-		out = render.MergeValues(out, values)
+	out, err := o.valuesOfFiles(in)
+	if err != nil {
+		return nil, err
 	}
 	if o.image != "" {
 		image, err := imageValues(o.image)
@@ -55,6 +51,19 @@ func (o *options) values(in io.Reader, version, namespace string) (map[string]an
 	if o.inCluster && !has(out, "inCluster", "namespaces") {
 		// Users who can create objects in this namespace can already use the identity of the provider.
 		return out, command.WithCode(command.ExitUsage, unstructured.SetNestedSlice(out, []any{namespace}, "inCluster", "namespaces"))
+	}
+	return out, nil
+}
+
+// valuesOfFiles returns the values of --values. Later files have precedence.
+func (o *options) valuesOfFiles(in io.Reader) (map[string]any, error) {
+	out := map[string]any{}
+	for _, path := range o.files {
+		values, err := readValues(in, path)
+		if err != nil {
+			return nil, command.WithCode(command.ExitUsage, errors.Wrapf(err, "--values %s", path))
+		}
+		out = render.MergeValues(out, values)
 	}
 	return out, nil
 }
