@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -245,24 +246,29 @@ func TestSharesForget(t *testing.T) {
 	}
 }
 
-// TestSharesRace acquires and releases workers concurrently.
+// TestSharesRace acquires and releases workers concurrently. The workers that are kept for Manifests that don't return become free.
 func TestSharesRace(t *testing.T) {
-	s := New(8, func(types.NamespacedName) {}, silent)
-	var wg sync.WaitGroup
-	for i := range 16 {
-		wg.Go(func() {
-			for j := range 200 {
-				config := strconv.Itoa(j % 3)
-				if w, ok := s.Acquire(config, name(config, i)); ok {
-					s.Release(w)
+	synctest.Test(t, func(t *testing.T) {
+		s := New(8, func(types.NamespacedName) {}, silent)
+		var wg sync.WaitGroup
+		for i := range 16 {
+			wg.Go(func() {
+				for j := range 200 {
+					config := strconv.Itoa(j % 3)
+					if w, ok := s.Acquire(config, name(config, i)); ok {
+						s.Release(w)
+					}
 				}
-			}
-		})
-	}
-	wg.Wait()
-	if len(s.running) != 0 || len(s.used) != 0 {
-		t.Errorf("want all workers returned, got %v, %v", s.running, s.used)
-	}
+			})
+		}
+		wg.Wait()
+		time.Sleep(100 * turnTime)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if len(s.running) != 0 || len(s.used) != 0 || len(s.turns) != 0 {
+			t.Errorf("want all workers returned, got %v, %v, %v", s.running, s.used, s.turns)
+		}
+	})
 }
 
 // A connector connects, fails or panics.

@@ -3,6 +3,7 @@
 package share
 
 import (
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,8 +44,13 @@ func TestTurns(t *testing.T) {
 	for n, tc := range cases {
 		t.Run(n, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
 				var woken []string
-				s := New(1, func(nn types.NamespacedName) { woken = append(woken, nn.String()) }, silent)
+				s := New(1, func(nn types.NamespacedName) {
+					mu.Lock()
+					defer mu.Unlock()
+					woken = append(woken, nn.String())
+				}, silent)
 				first, _ := s.Acquire("n/c", types.NamespacedName{Namespace: "n", Name: "first"})
 				s.Acquire("n/c", types.NamespacedName{Namespace: "n", Name: "a"})
 				s.Release(first)
@@ -54,6 +60,8 @@ func TestTurns(t *testing.T) {
 				if diff := cmp.Diff([]bool{tc.a, tc.b}, []bool{a, b}); diff != "" {
 					t.Errorf("\n%s\nAcquire() of a and b: -want, +got:\n%s", tc.reason, diff)
 				}
+				mu.Lock()
+				defer mu.Unlock()
 				if diff := cmp.Diff(tc.woken, woken); diff != "" {
 					t.Errorf("\n%s\nwoken: -want, +got:\n%s", tc.reason, diff)
 				}
