@@ -70,7 +70,7 @@ func Metadata(content []byte, version string) ([]byte, error) {
 		return nil, errors.Errorf("%s: want the name %q, got %q", MetadataFile, Name, metadata["name"])
 	}
 	// A label and a tag, which contain the version of the provider, cannot contain the metadata of a build.
-	version, _, _ = strings.Cut(version, "+")
+	version, _, _ = strings.Cut(version, "+") // Cut returns no error.
 	metadata["version"], metadata["appVersion"] = Version(version), version
 	out, err := json.Marshal(metadata)
 	return out, errors.Wrapf(err, "cannot encode %s", MetadataFile)

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -75,7 +76,9 @@ func TestPoolWakesAfterFirstProbe(t *testing.T) {
 				s.Close()
 			}
 			woken := make(chan string, 10)
-			p := NewPool(fakeInterpreter{}, WithMetrics(metrics.New(nil, version.Build{})), WithOnRetry(func(consumer string) { woken <- consumer }))
+			probes := atomic.Int64{}
+			p := NewPool(fakeInterpreter{}, WithMetrics(metrics.New(nil, version.Build{})), WithOnRetry(func(consumer string) { woken <- consumer }),
+				WithOnRequest(func(string, int, bool) { probes.Add(1) }))
 			defer p.Close()
 			c := must[*Cluster](t)(p.Get("ns/a", s.credentials(tc.token, "")))
 			e := (*transport.NotConnectedError)(nil)
@@ -86,7 +89,8 @@ func TestPoolWakesAfterFirstProbe(t *testing.T) {
 			if err := c.Ready(); !errors.As(err, &e) || e.State != tc.want {
 				t.Errorf("\n%s\nwant state %s, got %v", tc.reason, tc.want, err)
 			}
-			time.Sleep(2500 * time.Millisecond) // At least one more probe.
+			// The third probe begins when the second one has been reported.
+			eventually(t, "more probes", func() bool { return probes.Load() >= 3 })
 			if len(woken) > 0 {
 				t.Errorf("\n%s\nwoken again", tc.reason)
 			}

@@ -90,9 +90,10 @@ func Packager(u *unstructured.Unstructured) (by, provider string) {
 	return by, provider
 }
 
-// Condition returns the status and the message of a condition. Both are empty if there is no such condition, or if it describes
+// Condition returns the status and the message of a condition. Both are empty if the object lacks the condition, or if it describes
 // an earlier generation of the object.
 func Condition(u *unstructured.Unstructured, name string) (status, message string) {
+	// A status of another form has no conditions that can be read.
 	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	for _, item := range list {
 		c, ok := item.(map[string]any)

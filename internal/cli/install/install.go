@@ -21,7 +21,7 @@ namespace and the objects of the chart with server-side apply, and waits until t
 
 The command line describes the whole installation: it sets the values that you specify, and all others to the defaults
 of the chart. Repeat the values of an upgrade, or keep them in a file for --values. If you run the command again,
-nothing changes. Objects of an earlier installation that are no longer part of it are deleted, except for CRDs and the
+nothing changes. Objects that an earlier installation created and this one omits are deleted, except for CRDs and the
 ClusterProviderConfig of the in-cluster mode. To preview what would change, use --dry-run.
 
 With --in-cluster, the cluster manages itself: the provider gets the permissions of the ClusterRole cluster-admin, and
@@ -152,7 +152,12 @@ func (i *installation) advise(e *command.Environment, o *options) {
 		e.Sayf("The provider is installed in namespace %s. To add a cluster, use 'kymactl deploy -n NAMESPACE --target-kubeconfig FILE'.", o.namespace)
 		return
 	}
+	// The names come from the chart, whose schema makes them a list of strings.
 	namespaces, _, _ := unstructured.NestedStringSlice(config.Object, "spec", "allowedNamespaces", "names")
+	if len(namespaces) == 0 {
+		e.Sayf("The provider is installed in namespace %s. No namespace may use its permissions yet: set inCluster.namespaces.", o.namespace)
+		return
+	}
 	e.Sayf("The provider is installed in namespace %s and manages its own cluster: all users who can create Kymas or Manifests in %s have "+
 		"its permissions. To install modules, use 'kymactl deploy -n %s --provider-config %s --module NAME'.",
 		o.namespace, strings.Join(namespaces, ", "), namespaces[0], config.GetName())

@@ -125,7 +125,7 @@ func TestValues(t *testing.T) {
 			want: want{Err: "--image registry.example.org/kyma: add a tag or a digest"},
 		},
 		"Development": {
-			reason: "There is no image of a development build.", args: args{version: "v1.2.3-4-gabcdef0"}, want: want{Err: development},
+			reason: "Development builds have no published image.", args: args{version: "v1.2.3-4-gabcdef0"}, want: want{Err: development},
 		},
 		"DevelopmentImage": {
 			reason: "A development build can install another image.", args: args{version: "v0.0.0-dev", flags: []string{"--set=image.tag=v1"}},
@@ -295,7 +295,7 @@ func TestCompleteValues(t *testing.T) {
 	}{
 		"Part":    {"Values are completed by their path.", "rbac.", []string{"rbac.clusterAPI=", "rbac.deleteManifests=", "rbac.readNamespaces="}},
 		"Second":  {"Earlier values stay.", "replicas=1,env", []string{"replicas=1,env="}},
-		"Unknown": {"There is no such value.", "nope", nil},
+		"Unknown": {"The chart does not have this value.", "nope", nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
