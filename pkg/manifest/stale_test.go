@@ -157,3 +157,37 @@ func TestStaleStepRecordsWhatItCannotUndo(t *testing.T) {
 		t.Error("the object is left")
 	}
 }
+
+// TestStaleStepWithoutPermission upgrades the bundle from another process while a step repairs objects. From then on, no inventory can be
+// written. The step still deletes what it recreated and the inventory no longer lists.
+func TestStaleStepWithoutPermission(t *testing.T) {
+	config := func(mode string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {mode: " + mode + "}\n"
+	}
+	old, newer := bundleOf(install("web", configMap("dropped"), config("old"))), bundleOf(install("web", config("newer")))
+	dropped, web := key("ConfigMap", "apps", "dropped"), key("ConfigMap", "apps", "web")
+	b := newBench(t)
+	b.reconcile(old)
+	b.s.remove(dropped)
+	b.s.edit(web, set("drifted", "data", "mode"))
+	other, made := b.another(), b.s.made[dropped]
+	b.interrupt(http.MethodPatch, "/configmaps/dropped", func() {
+		other.reconcile(newer)
+		b.s.fault = func(verb string, k cluster.ObjectRef) *metav1.Status {
+			if verb == "patch" && k == parentSecret {
+				return refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "may not")
+			}
+			return nil
+		}
+	})
+	if _, err := b.Apply(t.Context(), b.c, old); !errors.As(err, new(*ChangedError)) {
+		t.Fatalf("want an error about the change, got %v", err)
+	}
+	b.s.fault = nil
+	if b.s.made[dropped] == made {
+		t.Fatal("the step did not recreate the object, so the test proves nothing")
+	}
+	if diff := cmp.Diff([]string(nil), b.unlisted(newer)); diff != "" {
+		t.Errorf("objects that no inventory lists: %s", diff)
+	}
+}

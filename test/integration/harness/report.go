@@ -10,6 +10,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -41,7 +42,26 @@ func report(ctx context.Context, s *Space) {
 			AddReportEntry("Deployment "+d.Name, string(text))
 		}
 	}
+	reportJobs(ctx, s)
 	AddReportEntry("the provider's log ends with", Env.Provider.logTail(logLines))
+}
+
+// reportJobs adds the Jobs and the Pods in the target cluster, whose completion hooks wait for.
+func reportJobs(ctx context.Context, s *Space) {
+	jobs, pods := &batchv1.JobList{}, &corev1.PodList{}
+	if err := Env.TargetClient.List(ctx, jobs, client.InNamespace(s.Name)); err == nil {
+		for i := range jobs.Items {
+			jobs.Items[i].Spec = batchv1.JobSpec{}
+			text, _ := yaml.Marshal(&jobs.Items[i])
+			AddReportEntry("Job "+jobs.Items[i].Name, string(text))
+		}
+	}
+	if err := Env.TargetClient.List(ctx, pods, client.InNamespace(s.Name)); err == nil {
+		for i := range pods.Items {
+			text, _ := yaml.Marshal(map[string]any{"created": pods.Items[i].CreationTimestamp, "status": pods.Items[i].Status})
+			AddReportEntry("Pod "+pods.Items[i].Name, string(text))
+		}
+	}
 }
 
 // reportKymas adds the Kymas and ModuleTemplates of the spec to its report.

@@ -207,10 +207,23 @@ func (r *run) conclude(ctx context.Context) error {
 	if inv.Equal(r.saved) {
 		return r.confirm(ctx)
 	}
-	if err := r.save(ctx); err != nil && !optional {
-		return err
+	if err := r.save(ctx); err != nil {
+		return r.unsaved(ctx, err, optional)
 	}
 	return nil
+}
+
+// unsaved returns the error of a run whose last save failed, which is none if the save was optional. A save that was refused, for example
+// because of missing permissions, doesn't show whether another process overtook the run.
+func (r *run) unsaved(ctx context.Context, err error, optional bool) error {
+	overtaken := (*inventory.ChangedError)(nil)
+	if c := r.confirm(ctx); errors.As(c, &overtaken) {
+		return c
+	}
+	if optional {
+		return nil
+	}
+	return err
 }
 
 // abandon deletes the records of releases whose move to another name or namespace was never finished. It does so before the

@@ -105,11 +105,11 @@ func (h History) writeDeployed(ctx context.Context, i *NewRevision, o record.Opt
 	return h.write(ctx, i, o)
 }
 
-// CutShort marks the revision of a run as failed because another revision replaces it. The run may be nil. A revision that is recorded as
-// deployed was completed: by another process, or by a step that failed afterwards. It becomes one of the revisions that WriteDeployed
-// supersedes.
+// CutShort marks the revision of a run as failed because another revision replaces it. The run may be nil, or that of this revision, which
+// another process may have completed. Any other revision that is recorded as deployed was completed by another process, or by a step that
+// failed afterwards. It becomes one of the revisions that WriteDeployed supersedes.
 func (h History) CutShort(ctx context.Context, i *NewRevision, run *inventory.Run) error {
-	if run == nil || !run.Recorded || run.Failed != "" {
+	if run == nil || !run.Recorded || run.Failed != "" || run.Revision == i.Next.Number {
 		return nil
 	}
 	info, err := h.Get(ctx, i.Desired.Release, run.Revision)

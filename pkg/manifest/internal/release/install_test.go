@@ -188,6 +188,16 @@ func TestWriteDeployed(t *testing.T) {
 				Statuses: []string{"1 superseded: said", "2 superseded: said", "3 deployed: Upgrade complete"}, Part: noted(3, 0),
 			},
 		},
+		"CompletedByAnother": {
+			reason:  "A revision that another process completed while this one ran its hooks is not superseded by itself.",
+			records: []record.Options{recorded(2, "deployed", "us", "b")},
+			next:    Next{Operation: hook.Install, State: AlreadyDeployed, Number: 2},
+			rec:     inventory.Part{Run: pending},
+			want: want{
+				Requests: []string{"POST apps/secrets", "GET " + secrets + "2", "PUT " + secrets + "2"},
+				Statuses: []string{"2 deployed: Install complete"}, Part: noted(2, 1),
+			},
+		},
 		"NoNamespace": {
 			reason:    "A missing namespace is created.",
 			namespace: "apps",

@@ -62,11 +62,10 @@ func Run(ctx context.Context, in Input) error {
 	// Without an owner, the store accepts any owner and does not change it.
 	store := *in.Inventories
 	store.Owner = ""
-	inv, err := change(ctx, &store, func(inv *inventory.Inventory) *inventory.Inventory { return mark(inv, in.Written) })
-	if err != nil {
-		return err
+	inv, known, failed := change(ctx, &store, func(inv *inventory.Inventory) *inventory.Inventory { return mark(inv, in.Written) })
+	if !known {
+		return failed
 	}
-	var failed error
 	var left []ssa.Written
 	for _, o := range slices.Backward(in.Written) {
 		if err := in.delete(ctx, inv, o); err != nil {
@@ -76,32 +75,37 @@ func Run(ctx context.Context, in Input) error {
 			}
 		}
 	}
-	if failed == nil {
-		return nil
+	if len(left) == 0 {
+		return failed
 	}
-	if _, err := change(ctx, &store, func(inv *inventory.Inventory) *inventory.Inventory { return enter(inv, left) }); err != nil {
+	if _, _, err := change(ctx, &store, func(inv *inventory.Inventory) *inventory.Inventory { return enter(inv, left) }); err != nil {
 		return errors.Errorf("%w; cannot record what is left: %v", failed, err)
 	}
 	return failed
 }
 
-// change saves the inventory with a change, and returns the inventory before it. The change returns nil if there is nothing to save.
-func change(ctx context.Context, s *inventory.Store, to func(inv *inventory.Inventory) *inventory.Inventory) (*inventory.Inventory, error) {
+// change saves the inventory with a change, and returns the inventory before it. The change returns nil if there is nothing to save. Known is
+// true if the inventory was read, even if it cannot be saved.
+func change(
+	ctx context.Context, s *inventory.Store, to func(inv *inventory.Inventory) *inventory.Inventory,
+) (inv *inventory.Inventory, known bool, err error) {
 	for try := 1; ; try++ {
 		stored, err := s.LoadUnwatched(ctx, inventory.Stored{})
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		changed := to(stored.Inventory)
 		if changed == nil {
-			return stored.Inventory, nil
+			return stored.Inventory, true, nil
 		}
 		_, err = s.Save(ctx, stored, changed)
 		if err == nil {
-			return stored.Inventory, nil
+			return stored.Inventory, true, nil
 		}
-		if other := (*inventory.ChangedError)(nil); !errors.As(err, &other) || try == attempts {
-			return nil, err
+		other := (*inventory.ChangedError)(nil)
+		overtaken := errors.As(err, &other)
+		if !overtaken || try == attempts {
+			return stored.Inventory, !overtaken, err
 		}
 	}
 }
