@@ -125,10 +125,11 @@ var _ = Describe("The real chart", func() {
 	}
 })
 
-// awaitLarge waits until a Manifest of many megabytes is Ready, which the race detector delays, and returns it.
+// awaitLarge waits until a Manifest of many megabytes is Ready, and returns it. With the race detector, each of several passes takes up to a
+// minute if both cores are busy.
 func awaitLarge(ctx context.Context, s *Space, name string) *v1alpha1.Manifest {
 	GinkgoHelper()
-	Eventually(s.Get).WithContext(ctx).WithTimeout(3 * Patience).WithArguments(name).Should(BeReady())
+	Eventually(s.Get).WithContext(ctx).WithTimeout(6 * Patience).WithArguments(name).Should(BeReady())
 	return Must(s.Get(ctx, name))
 }
 
