@@ -69,7 +69,7 @@ func TestRotationsOfSecret(t *testing.T) {
 	with := func(ref, pull string) v1alpha1.ProviderConfigSpec {
 		s := v1alpha1.ProviderConfigSpec{Credentials: v1alpha1.Credentials{
 			Source:              v1alpha1.CredentialsSourceSecret,
-			CredentialSelectors: v1alpha1.CredentialSelectors{SecretRef: &v1alpha1.SecretKeySelector{SecretReference: v1alpha1.SecretReference{Name: ref}}},
+			CredentialSelectors: v1alpha1.CredentialSelectors{SecretRef: &v1alpha1.SecretKeySelector{Name: ref}},
 		}}
 		if pull != "" {
 			s.Registries = []v1alpha1.Registry{{Host: "h", PullSecretRef: &v1alpha1.SecretReference{Name: pull}}}
