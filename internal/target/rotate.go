@@ -36,25 +36,26 @@ func (p *Pool) share(e *entry, origin string) {
 
 // Rotate uses new credentials for the connection of their lineage from now on: it replaces the token, and the connection and its watches
 // continue. It sends no requests itself. It returns the consumers that have a connection with other credentials, and must call Get to
-// move, and whether the others can use their connection now: those of a connection that isn't Connected are called when it is.
+// move, and whether the connection of the others is Connected. If it isn't, they are called when it is.
 //
 // Only Rotate replaces tokens. Get joins a connection of the same lineage whatever the token, because it may be called with credentials
 // that were read before the last rotation. The caller must read the credentials after each change of the Secret, and call Rotate with
 // the last ones last.
 func (p *Pool) Rotate(consumers []string, c Credentials) (left []string, connected bool) {
 	replaced := p.exchange(c)
-	if replaced != nil {
-		replaced.TokenReplaced()
-	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	for _, consumer := range consumers {
 		if e := p.consumers[consumer]; e != nil && e.digest != c.Digest {
 			left = append(left, consumer)
 		}
 	}
 	e := p.clusters[c.Digest]
-	return left, e != nil && e.cluster.Outcome().State == transport.Connected
+	connected = e != nil && e.cluster.Outcome().State == transport.Connected
+	p.mu.Unlock()
+	if replaced != nil {
+		replaced.TokenReplaced()
+	}
+	return left, connected
 }
 
 // exchange replaces the token of the connection with the lineage of credentials. It returns nil if there is no such connection, or if it

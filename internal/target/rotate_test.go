@@ -47,6 +47,8 @@ func TestRotate(t *testing.T) {
 	get(p.Get("ns/b", s.from("n/s/k", "old")))
 	must[string](t)(c.Version(t.Context()))
 	trackSecrets(t, c)
+	// The server does not stream lists, so the list and the watch follow.
+	eventually(t, "the watch has begun", func() bool { return s.asked() == 4 })
 	s.reset()
 
 	left, connected := p.Rotate([]string{"ns/a", "ns/b", "ns/never"}, s.from("n/s/k", "new"))
@@ -182,6 +184,11 @@ func TestRotateLeaving(t *testing.T) {
 	if left, _ := p.Rotate([]string{"ns/a"}, s.from("n/own/k", "three")); len(left) > 0 || get(p.Get("ns/a", s.from("n/own/k", "three"))) != moved {
 		t.Error("want the consumer to keep its connection from now on")
 	}
+	eventually(t, "the new token is probed", func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.tokens["Bearer three"]
+	})
 	for _, c := range []*Cluster{shared, moved} {
 		s.reset()
 		if err := c.REST().Get().AbsPath("/version").Do(t.Context()).Error(); err != nil {

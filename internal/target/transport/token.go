@@ -74,13 +74,3 @@ func repeatable(req *http.Request) (*http.Request, bool) {
 	req.Body = body
 	return req, err == nil
 }
-
-// SetToken replaces the token that is added to requests. Requests and watches that are running keep the previous one. It returns false,
-// and changes nothing, if the config of the transport didn't authenticate with a token alone.
-func (t *Transport) SetToken(token string) bool {
-	if t.bearer == nil {
-		return false
-	}
-	t.bearer.set(token)
-	return true
-}

@@ -197,6 +197,16 @@ func (t *Transport) Host() string { return t.host }
 // URL returns the URL of the server, including its path, if any.
 func (t *Transport) URL() string { return t.url }
 
+// SetToken replaces the token that is added to requests. Requests and watches that are running keep the previous one. It returns false,
+// and changes nothing, if the config of the transport didn't authenticate with a token alone.
+func (t *Transport) SetToken(token string) bool {
+	if t.bearer == nil {
+		return false
+	}
+	t.bearer.set(token)
+	return true
+}
+
 // Close closes the connections. Running requests fail, and new ones return ErrClosed.
 func (t *Transport) Close() {
 	t.closed.Store(true)
