@@ -23,6 +23,8 @@ type clusters struct {
 	pool     *target.Pool
 	attempts *config.Attempts
 	shards   *sharding.Shards
+	// changes counts the changes of credentials.
+	changes atomic.Uint64
 }
 
 // Get returns the target cluster of a config. consumer identifies the object that uses the connection. The context must be that of work
@@ -31,6 +33,18 @@ func (c *clusters) Get(ctx context.Context, consumer string, cfg *config.Config)
 	if err := c.shards.CheckConfig(ctx, cfg.Kind, cfg.Namespace, cfg.Name); err != nil {
 		return nil, &requeue.QuietError{Err: err}
 	}
+	for {
+		before := c.changes.Load()
+		connection, err := c.attempt(ctx, consumer, cfg)
+		// If credentials have changed meanwhile, Rotate may have missed this attempt, which may have read the previous ones.
+		if c.changes.Load() == before || ctx.Err() != nil {
+			return connection, err
+		}
+	}
+}
+
+// attempt connects with a config, and records the result.
+func (c *clusters) attempt(ctx context.Context, consumer string, cfg *config.Config) (cluster.Cluster, error) {
 	connection, err := c.connect(ctx, consumer, cfg)
 	if err != nil {
 		if read := (*target.ReadError)(nil); !errors.As(err, &read) && ctx.Err() == nil {
@@ -40,6 +54,30 @@ func (c *clusters) Get(ctx context.Context, consumer string, cfg *config.Config)
 	}
 	c.attempts.Connected(consumer, cfg, connection)
 	return connection, nil
+}
+
+// Changed reports that credentials of some config have changed. An attempt to connect that began before is repeated.
+func (c *clusters) Changed() { c.changes.Add(1) }
+
+// Rotate uses the current credentials of a config for the connection of its users. It returns the users that have to call Get again, and
+// whether the others can use their connection now.
+func (c *clusters) Rotate(ctx context.Context, cfg *config.Config, users []string) (left []string, connected bool, err error) {
+	used, failed := c.attempts.Latest(cfg)
+	if !used {
+		return nil, false, nil
+	}
+	creds, err := c.resolver.Resolve(ctx, cfg.Namespace, cfg.Spec)
+	if read := (*target.ReadError)(nil); errors.As(err, &read) || ctx.Err() != nil {
+		return nil, false, err
+	}
+	if err != nil {
+		return users, false, nil // A pass over each of them reports the error.
+	}
+	left, connected = c.pool.Rotate(users, creds)
+	if failed {
+		left = users
+	}
+	return left, connected, nil
 }
 
 func (c *clusters) connect(ctx context.Context, consumer string, cfg *config.Config) (*target.Cluster, error) {

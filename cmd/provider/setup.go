@@ -61,6 +61,9 @@ func setup(
 	notify, attempts := &changes{}, config.NewAttempts()
 	pool := newPool(notify, attempts, target.WithLocal(local), target.WithUserAgent(agent), target.WithMetrics(m), target.WithLogger(log), target.WithGuard(guard))
 	reader := secrets.NewReader(mgr.GetClient(), mgr.GetAPIReader())
+	targets := &clusters{shards: lead.shards, pool: pool, attempts: attempts, resolver: target.NewResolver(reader, target.Policy{
+		AllowExec: f.allowExec, AllowFiles: f.allowFiles, AllowTenantIdentity: f.allowTenantIdentity,
+	})}
 	c := &controllers{mgr: mgr, flags: f, metrics: m, notify: notify, attempts: attempts, manifests: manifestcontroller.Options{
 		Options: settings.Options{
 			Options: options, Timeout: f.timeout, MinPollInterval: f.minPoll, PollJitter: f.jitter(), Priorities: priority.NewTracker(), Shards: lead.shards,
@@ -71,16 +74,15 @@ func setup(
 		Access: config.Access{
 			Get: (&cloud.Identities{}).Identity, AllowTenants: f.allowTenantIdentity, PlainHTTP: f.plainHosts,
 		},
-		Values: reader,
-		Clusters: &clusters{shards: lead.shards, pool: pool, attempts: attempts, resolver: target.NewResolver(reader, target.Policy{
-			AllowExec: f.allowExec, AllowFiles: f.allowFiles, AllowTenantIdentity: f.allowTenantIdentity,
-		})},
-		Puller:   puller,
-		Verifier: module.NewVerifier(puller),
-		Limits:   limits,
-		Names:    f.externalNames,
-		Origin:   naming.Origin{Predecessors: f.predecessors},
-		Engine:   &timedEngine{Engine: manifest.New(append(engineOptions(f, lead), renderer...)...), observe: m.StepSeconds.Of("apply")},
+		Values:      reader,
+		Clusters:    targets,
+		Connections: targets,
+		Puller:      puller,
+		Verifier:    module.NewVerifier(puller),
+		Limits:      limits,
+		Names:       f.externalNames,
+		Origin:      naming.Origin{Predecessors: f.predecessors},
+		Engine:      &timedEngine{Engine: manifest.New(append(engineOptions(f, lead), renderer...)...), observe: m.StepSeconds.Of("apply")},
 	}, resolver: module.NewResolver(puller, limits), keys: keys}
 	if err := begin(ctx, mgr, c.steps(ctx), options); err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -63,6 +64,8 @@ type Credentials struct {
 	platform bool
 	// stored is true if the kubeconfig is in a Secret, which users of the control plane might be able to change.
 	stored bool
+	// origin is the namespace, the name and the key of that Secret, or empty for other sources.
+	origin string
 }
 
 // trust returns who chose the API server.
@@ -98,6 +101,11 @@ func (r *Resolver) Resolve(ctx context.Context, namespace string, spec v1alpha1.
 	c.kubeconfig, c.injected, err = r.read(ctx, namespace, spec.Credentials)
 	if err != nil {
 		return Credentials{}, errors.Wrap(err, "spec.credentials")
+	}
+	if ref := spec.Credentials.SecretRef; c.stored && ref != nil {
+		// The Secret was read, so its namespace is valid.
+		in, _ := secretNamespace(namespace, ref.Namespace)
+		c.origin = strings.Join([]string{in, ref.Name, ref.Key}, "/")
 	}
 	c.Digest = digest(c)
 	return c, nil

@@ -53,8 +53,10 @@ type Pool struct {
 
 	// mu guards the fields below. It is never held while a connection is created or closed.
 	mu        sync.Mutex
-	clusters  map[string]*entry
-	consumers map[string]string // The digest of each consumer.
+	clusters  map[string]*entry   // By the digest of their credentials.
+	lineages  map[string]*entry   // Those whose token can be replaced, by their lineage.
+	consumers map[string]*entry   // By consumer.
+	opened    map[*Cluster]*entry // By connection.
 	closed    bool
 }
 
@@ -67,7 +69,10 @@ const mostLists = 64
 
 // An entry is a cluster with its consumers and the state with which it is counted in the metrics.
 type entry struct {
-	cluster   *Cluster
+	cluster *Cluster
+	// digest is that of the credentials in use, which come from origin. lineage is described in rotate.go.
+	digest, origin, lineage string
+
 	consumers map[string]bool
 	// misplaced contains the consumers that belong to another cluster.
 	misplaced map[string]bool
@@ -152,7 +157,9 @@ func NewPool(i cluster.Interpreter, o ...Option) *Pool {
 		log:         logging.NewNopLogger(),
 		builtin:     mapper.Builtin(),
 		clusters:    map[string]*entry{},
-		consumers:   map[string]string{},
+		lineages:    map[string]*entry{},
+		consumers:   map[string]*entry{},
+		opened:      map[*Cluster]*entry{},
 	}
 	for _, f := range o {
 		f(p)
@@ -162,17 +169,25 @@ func NewPool(i cluster.Interpreter, o ...Option) *Pool {
 }
 
 // Get returns the cluster of the credentials for a consumer, which is any unique name of a managed resource. A consumer
-// has one cluster: if its credentials change, it leaves the old cluster. The pool closes a cluster without consumers. Get
-// sends no requests to the cluster, but identities from the environment of the provider may request tokens.
+// has one cluster: if its credentials change, it leaves the old cluster, unless Rotate replaces the token. The pool closes a cluster
+// without consumers. Get sends no requests to the cluster, but identities from the environment of the provider may request tokens.
 func (p *Pool) Get(consumer string, c Credentials) (*Cluster, error) {
-	if cluster, err := p.join(consumer, c.Digest, nil); cluster != nil || err != nil {
+	if cluster, err := p.join(consumer, c, "", nil); cluster != nil || err != nil {
 		return cluster, err
 	}
-	fresh, err := p.connect(c)
+	k, err := p.restConfig(c)
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := p.join(consumer, c.Digest, fresh)
+	lineage := lineageOf(c, k)
+	if cluster, err := p.join(consumer, c, lineage, nil); cluster != nil || err != nil {
+		return cluster, err
+	}
+	fresh, err := p.connect(c, k)
+	if err != nil {
+		return nil, err
+	}
+	cluster, err := p.join(consumer, c, lineage, fresh)
 	if cluster != fresh {
 		// Another caller connected first, or the pool is closed.
 		fresh.Close()
@@ -184,7 +199,7 @@ func (p *Pool) Get(consumer string, c Credentials) (*Cluster, error) {
 func (p *Pool) Last(consumer string) (*Cluster, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	e, ok := p.clusters[p.consumers[consumer]]
+	e, ok := p.consumers[consumer]
 	if !ok {
 		return nil, false
 	}
@@ -209,48 +224,68 @@ func (p *Pool) Close() {
 	p.closing.Wait()
 }
 
-// join assigns a consumer to the cluster of a digest: the existing one, or fresh. It returns nil if both are missing.
-func (p *Pool) join(consumer, digest string, fresh *Cluster) (*Cluster, error) {
+// join assigns a consumer to the cluster of its credentials: the one with their digest, the one of their lineage, or fresh. It returns nil
+// if all are missing.
+func (p *Pool) join(consumer string, c Credentials, lineage string, fresh *Cluster) (*Cluster, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		return nil, errors.New("the provider is stopping")
 	}
-	e := p.clusters[digest]
+	e := p.clusters[c.Digest]
+	if e == nil && lineage != "" {
+		e = p.lineages[lineage]
+	}
 	if e == nil && fresh == nil {
 		return nil, nil //nolint:nilnil // Neither is an error: the caller connects.
 	}
 	if e == nil {
-		e = &entry{cluster: fresh, consumers: map[string]bool{}, misplaced: map[string]bool{}, opened: time.Now()}
-		p.clusters[digest] = e
-		p.metrics.TargetConnections.Inc()
-		p.metrics.TargetStates.Add(string(e.state), 1)
-		p.log.Debug("Connecting to a cluster", "host", fresh.Host())
+		e = p.open(c, lineage, fresh)
 	}
-	if p.consumers[consumer] == digest {
+	p.share(e, c.origin)
+	if p.consumers[consumer] == e {
 		return e.cluster, nil
 	}
 	p.removeConsumer(consumer)
-	p.consumers[consumer] = digest
+	p.consumers[consumer] = e
 	e.consumers[consumer] = true
 	return e.cluster, nil
 }
 
+// open adds a cluster. The caller holds mu.
+func (p *Pool) open(c Credentials, lineage string, fresh *Cluster) *entry {
+	e := &entry{
+		cluster: fresh, digest: c.Digest, origin: c.origin, lineage: lineage,
+		consumers: map[string]bool{}, misplaced: map[string]bool{}, opened: time.Now(),
+	}
+	p.clusters[c.Digest], p.opened[fresh] = e, e
+	if lineage != "" {
+		p.lineages[lineage] = e
+	}
+	p.metrics.TargetConnections.Inc()
+	p.metrics.TargetStates.Add(string(e.state), 1)
+	p.log.Debug("Connecting to a cluster", "host", fresh.Host())
+	return e
+}
+
 // removeConsumer removes a consumer from its cluster, if any. The caller holds mu.
 func (p *Pool) removeConsumer(consumer string) {
-	digest, ok := p.consumers[consumer]
+	e, ok := p.consumers[consumer]
 	if !ok {
 		return
 	}
 	delete(p.consumers, consumer)
-	e := p.clusters[digest]
 	delete(e.consumers, consumer)
 	delete(e.misplaced, consumer)
 	if len(e.consumers) > 0 {
 		p.count(e)
 		return
 	}
-	delete(p.clusters, digest)
+	delete(p.clusters, e.digest)
+	delete(p.opened, e.cluster)
+	if e.lineage != "" {
+		delete(p.lineages, e.lineage)
+	}
 	p.metrics.TargetConnections.Dec()
 	p.metrics.TargetStates.Add(string(e.state), -1)
 	p.log.Debug("Closing the connection to a cluster", "host", e.cluster.Host())
@@ -258,11 +293,8 @@ func (p *Pool) removeConsumer(consumer string) {
 }
 
 // connect creates a cluster. It sends no requests.
-func (p *Pool) connect(c Credentials) (*Cluster, error) {
-	rc, name, err := p.restConfig(c)
-	if err != nil {
-		return nil, err
-	}
+func (p *Pool) connect(c Credentials, k *kubeconfig.Result) (*Cluster, error) {
+	rc := k.Config
 	if p.userAgent != "" {
 		rc.UserAgent = p.userAgent
 	}
@@ -270,7 +302,7 @@ func (p *Pool) connect(c Credentials) (*Cluster, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	if c.identity != nil {
 		client := p.guard.Dialer(c.trust()).Client(tokenTime)
-		if err := renewing(rc, func(rc *rest.Config) error { return c.identity.wrap(ctx, rc, name, client) }); err != nil {
+		if err := renewing(rc, func(rc *rest.Config) error { return c.identity.wrap(ctx, rc, k.Cluster, client) }); err != nil {
 			cancel()
 			return nil, err
 		}
@@ -279,13 +311,13 @@ func (p *Pool) connect(c Credentials) (*Cluster, error) {
 		Transport: transport.Options{Limits: p.limits, Budget: p.budget, Count: p.countRequest, Dialer: p.guard.Dialer(c.trust())},
 		Builtin:   p.builtin,
 		Change:    p.change,
-		Changed:   func(cluster *Cluster) { p.changed(c.Digest, cluster) },
+		Changed:   p.changed,
 		Log:       p.log,
 		Done:      cancel,
 		Monitored: true,
 		Slots:     p.slots,
-		Recovered: func(cluster *Cluster) { p.wakeConsumers(c.Digest, cluster) },
-		Replaced:  func(cluster *Cluster) { p.replaced(c.Digest, cluster) },
+		Recovered: p.wakeConsumers,
+		Replaced:  p.replaced,
 		Budget:    p.caches,
 	})
 	if err != nil {
@@ -296,9 +328,9 @@ func (p *Pool) connect(c Credentials) (*Cluster, error) {
 }
 
 // changed updates the metrics for the state of a cluster, and reports the state.
-func (p *Pool) changed(digest string, c *Cluster) {
+func (p *Pool) changed(c *Cluster) {
 	p.mu.Lock()
-	if e := p.clusters[digest]; e != nil && e.cluster == c {
+	if e := p.opened[c]; e != nil {
 		p.count(e)
 	}
 	p.mu.Unlock()
@@ -321,7 +353,7 @@ func (p *Pool) count(e *entry) {
 // such a consumer counts as WrongCluster while it is Connected.
 func (p *Pool) Misplaced(consumer string, yes bool) {
 	p.mu.Lock()
-	e := p.clusters[p.consumers[consumer]]
+	e := p.consumers[consumer]
 	same := e == nil || e.misplaced[consumer] == yes
 	if !same {
 		e.misplaced[consumer] = yes
@@ -336,7 +368,8 @@ func (p *Pool) Misplaced(consumer string, yes bool) {
 	}
 }
 
-func (p *Pool) restConfig(c Credentials) (*rest.Config, string, error) {
+// restConfig returns how to connect with credentials.
+func (p *Pool) restConfig(c Credentials) (*kubeconfig.Result, error) {
 	if !c.injected {
 		k, err := kubeconfig.Parse(c.kubeconfig, kubeconfig.Options{
 			AllowExec:  c.policy.AllowExec,
@@ -347,14 +380,14 @@ func (p *Pool) restConfig(c Credentials) (*rest.Config, string, error) {
 			err = errors.Wrap(c.identity.checkServer(k.Config), "spec.identity")
 		}
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
-		return k.Config, k.Cluster, nil
+		return k, nil
 	}
 	if p.local == nil {
-		return nil, "", errors.New("source InjectedIdentity is not available in this process")
+		return nil, errors.New("source InjectedIdentity is not available in this process")
 	}
-	return rest.CopyConfig(p.local), "", nil
+	return &kubeconfig.Result{Config: rest.CopyConfig(p.local)}, nil
 }
 
 func (p *Pool) countRequest(verb string, code int, watch bool) {

@@ -13,20 +13,20 @@ import (
 const steady = time.Minute
 
 // wakeConsumers wakes the consumers of a cluster.
-func (p *Pool) wakeConsumers(digest string, c *Cluster) {
+func (p *Pool) wakeConsumers(c *Cluster) {
 	p.mu.Lock()
-	consumers := p.consumersOf(digest, c)
+	consumers := p.consumersOf(c)
 	p.mu.Unlock()
 	p.wakeAll(consumers)
 }
 
 // replaced closes the connection to a cluster, because its address belongs to a different cluster now. It wakes the consumers, so that
 // they get a new connection.
-func (p *Pool) replaced(digest string, c *Cluster) {
+func (p *Pool) replaced(c *Cluster) {
 	p.mu.Lock()
-	consumers, age := p.consumersOf(digest, c), time.Duration(0)
+	consumers, age := p.consumersOf(c), time.Duration(0)
 	if len(consumers) > 0 {
-		age = time.Since(p.clusters[digest].opened)
+		age = time.Since(p.opened[c].opened)
 	}
 	for _, consumer := range consumers {
 		p.removeConsumer(consumer)
@@ -39,9 +39,9 @@ func (p *Pool) replaced(digest string, c *Cluster) {
 	time.AfterFunc(steady-age, func() { p.wakeAll(consumers) })
 }
 
-// consumersOf returns the consumers of a cluster, or nothing if the digest has another cluster. The caller holds mu.
-func (p *Pool) consumersOf(digest string, c *Cluster) []string {
-	if e := p.clusters[digest]; e != nil && e.cluster == c {
+// consumersOf returns the consumers of a cluster, or nothing if the pool has closed it. The caller holds mu.
+func (p *Pool) consumersOf(c *Cluster) []string {
+	if e := p.opened[c]; e != nil {
 		return slices.Collect(maps.Keys(e.consumers))
 	}
 	return nil

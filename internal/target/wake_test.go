@@ -167,8 +167,8 @@ func TestPoolReplaces(t *testing.T) {
 			c := must[*Cluster](t)(p.Get("ns/a", credentials))
 			must[*Cluster](t)(p.Get("ns/b", credentials))
 			p.clusters[credentials.Digest].opened = time.Now().Add(-tc.age)
-			p.replaced(credentials.Digest, c)
-			p.replaced(credentials.Digest, c) // Another caller found the same.
+			p.replaced(c)
+			p.replaced(c) // Another caller found the same.
 			if tc.want {
 				got := []string{<-woken, <-woken}
 				slices.Sort(got)

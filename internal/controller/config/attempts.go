@@ -29,6 +29,10 @@ type key struct {
 	name types.NamespacedName
 }
 
+func keyOfConfig(c *Config) key {
+	return key{kind: c.Kind, name: types.NamespacedName{Namespace: c.Namespace, Name: c.Name}}
+}
+
 // An attempt is the latest attempt to connect with a config. It either resulted in a connection, or failed before a request was
 // sent.
 type attempt struct {
@@ -93,6 +97,12 @@ func (a *Attempts) Changed(connection Connection) {
 	}
 }
 
+// Latest reports whether a config is in use, and whether the latest attempt to connect with it failed before a request was sent.
+func (a *Attempts) Latest(c *Config) (used, failed bool) {
+	at, used := a.of(keyOfConfig(c))
+	return used, at.err != nil
+}
+
 // of returns the latest attempt to connect with a config, and whether there is one.
 func (a *Attempts) of(k key) (attempt, bool) {
 	a.mu.Lock()
@@ -117,7 +127,7 @@ func (a *Attempts) listen(kind string, f func(types.NamespacedName)) {
 }
 
 func (a *Attempts) record(user string, c *Config, next attempt) {
-	k := key{kind: c.Kind, name: types.NamespacedName{Namespace: c.Namespace, Name: c.Name}}
+	k := keyOfConfig(c)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if before, ok := a.byUser[user]; !ok || before != k {

@@ -14,31 +14,34 @@ import (
 
 // These are the names of indexes.
 const (
-	// IndexSecrets indexes configs by the Secrets that they name, as namespace/name.
+	// IndexSecrets indexes configs by the Secrets that they name, as namespace/name, except for those of indexCredentials.
 	IndexSecrets = "secrets"
+	// indexCredentials indexes configs by the Secrets with their kubeconfigs, as namespace/name. Rotations watches these Secrets.
+	indexCredentials = "credentials"
 	// indexConfig indexes Manifests by their config; see UsersOf.
 	indexConfig = "config"
 )
 
 // Index adds the indexes of configs by the Secrets that they name, and of Manifests by their config.
 func Index(ctx context.Context, i client.FieldIndexer) error {
-	if err := i.IndexField(ctx, &v1alpha1.ProviderConfig{}, IndexSecrets, func(o client.Object) []string {
-		pc, ok := o.(*v1alpha1.ProviderConfig)
-		if !ok {
+	for name, secretsOf := range map[string]func(*v1alpha1.ProviderConfigSpec, string) []string{
+		IndexSecrets: secretsOf, indexCredentials: credentialsOf,
+	} {
+		of := func(o client.Object) []string {
+			switch pc := o.(type) {
+			case *v1alpha1.ProviderConfig:
+				return secretsOf(&pc.Spec, pc.Namespace)
+			case *v1alpha1.ClusterProviderConfig:
+				return secretsOf(&pc.Spec.ProviderConfigSpec, "")
+			}
 			return nil
 		}
-		return secretsOf(&pc.Spec, pc.Namespace)
-	}); err != nil {
-		return errors.Wrap(err, "cannot index ProviderConfigs")
-	}
-	if err := i.IndexField(ctx, &v1alpha1.ClusterProviderConfig{}, IndexSecrets, func(o client.Object) []string {
-		pc, ok := o.(*v1alpha1.ClusterProviderConfig)
-		if !ok {
-			return nil
+		if err := i.IndexField(ctx, &v1alpha1.ProviderConfig{}, name, of); err != nil {
+			return errors.Wrap(err, "cannot index ProviderConfigs")
 		}
-		return secretsOf(&pc.Spec.ProviderConfigSpec, "")
-	}); err != nil {
-		return errors.Wrap(err, "cannot index ClusterProviderConfigs")
+		if err := i.IndexField(ctx, &v1alpha1.ClusterProviderConfig{}, name, of); err != nil {
+			return errors.Wrap(err, "cannot index ClusterProviderConfigs")
+		}
 	}
 	return errors.Wrap(i.IndexField(ctx, &v1alpha1.Manifest{}, indexConfig, configOf), "cannot index Manifests")
 }
@@ -68,18 +71,19 @@ func UsersOf(config client.Object) client.MatchingFields {
 // keyOf returns the key of a config in the index of Manifests, kind/namespace/name.
 func keyOf(kind, namespace, name string) string { return kind + "/" + namespace + "/" + name }
 
-// secretsOf returns the Secrets that the spec of a config names, each as namespace/name.
+// credentialsOf returns the Secret with the kubeconfig of a config, as namespace/name, or nothing if the kubeconfig is elsewhere.
+func credentialsOf(s *v1alpha1.ProviderConfigSpec, namespace string) []string {
+	ref := s.Credentials.SecretRef
+	if ref == nil {
+		return nil
+	}
+	return []string{secretName(namespace, ref.Namespace, ref.Name)}
+}
+
+// secretsOf returns the Secrets that the spec of a config names in addition to its kubeconfig, each as namespace/name.
 func secretsOf(s *v1alpha1.ProviderConfigSpec, namespace string) []string {
 	var out []string
-	add := func(ns, name string) {
-		if ns == "" {
-			ns = namespace
-		}
-		out = append(out, ns+"/"+name)
-	}
-	if ref := s.Credentials.SecretRef; ref != nil {
-		add(ref.Namespace, ref.Name)
-	}
+	add := func(ns, name string) { out = append(out, secretName(namespace, ns, name)) }
 	if s.Identity != nil && s.Identity.SecretRef != nil {
 		add(s.Identity.SecretRef.Namespace, s.Identity.SecretRef.Name)
 	}
@@ -97,4 +101,12 @@ func secretsOf(s *v1alpha1.ProviderConfigSpec, namespace string) []string {
 		}
 	}
 	return out
+}
+
+// secretName returns the name of a Secret, as namespace/name, which a config in a namespace of its own refers to.
+func secretName(own, namespace, name string) string {
+	if namespace == "" {
+		namespace = own
+	}
+	return namespace + "/" + name
 }

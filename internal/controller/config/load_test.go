@@ -284,7 +284,7 @@ func TestRegistries(t *testing.T) {
 func TestSecretsOf(t *testing.T) {
 	s := &v1alpha1.ProviderConfigSpec{}
 	want := nameSecrets(reflect.ValueOf(s).Elem(), nil)
-	got := secretsOf(s, "own")
+	got := append(credentialsOf(s, "own"), secretsOf(s, "own")...)
 	slices.Sort(want)
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" || len(got) < 5 {

@@ -61,6 +61,8 @@ type Options struct {
 	Names naming.Allowed
 	// Origin is the control plane of the Manifests.
 	Origin naming.Origin
+	// Connections uses changed kubeconfigs for the connections of Clusters.
+	Connections config.Connections
 	// Engine applies, observes, plans and removes bundles.
 	Engine Engine
 }
@@ -102,10 +104,14 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer,
 		firstUpdate: o.ChangeLogOptions == nil,
 		repaired:    history.RecordRepairs(o.Logger.WithValues("controller", "history")),
 	}, shares, record, name)...)
+	rotations, err := config.SetupRotations(mgr, o.Options.Options, o.Connections, o.Shards)
+	if err != nil {
+		return nil, err
+	}
 	w := &watches{
 		client: mgr.GetClient(), requeuer: requeuer, shares: shares, memory: memory, sessions: sessions, clusters: o.Clusters, priorities: o.Priorities,
 	}
-	err := ctrl.NewControllerManagedBy(mgr).
+	err = ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(o.Controller()).
 		Watches(&v1alpha1.Manifest{}, w.own(), builder.WithPredicates(predicate.Not(priority.FirstWrite()), resource.DesiredStateChanged())).
@@ -114,6 +120,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer,
 		WatchesMetadata(&corev1.Secret{}, priority.LowHandler(w.ofSecret), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		WatchesMetadata(&corev1.ConfigMap{}, priority.LowHandler(w.ofConfigMap), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		WatchesRawSource(source.Channel(requeuer.Events(), w.own())).
+		WatchesRawSource(rotations).
 		WatchesRawSource(o.Shards.Queue(&v1alpha1.ManifestList{})).
 		Complete(o.Shards.Limit(pacing(o, requeuer.Holding(w.forgetting(r))), &v1alpha1.Manifest{}, w.forget))
 	o.Shards.OnLoss(&v1alpha1.ManifestList{}, func(m client.Object) { w.forget(client.ObjectKeyFromObject(m)) })
@@ -217,7 +224,8 @@ func (w *watches) ofConfigMap(ctx context.Context, o client.Object) []reconcile.
 	return w.manifests(ctx, values.UsersOf(values.KindConfigMap, o))
 }
 
-// ofSecret returns requests for the Manifests whose config names a Secret, and for those that take values from it.
+// ofSecret returns requests for the Manifests whose config names a Secret, except for its kubeconfig, and for those that take values from
+// it. config.Rotations queues Manifests because of a kubeconfig.
 func (w *watches) ofSecret(ctx context.Context, o client.Object) []reconcile.Request {
 	fields := client.MatchingFields{config.IndexSecrets: o.GetNamespace() + "/" + o.GetName()}
 	out := w.manifests(ctx, values.UsersOf(values.KindSecret, o))

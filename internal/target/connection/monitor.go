@@ -41,10 +41,12 @@ type monitor struct {
 	// pause is the last pause. connected is the time at which the server was found to be Connected.
 	pause     time.Duration
 	connected time.Time
+	// kick ends the current pause of the goroutine, or the next one.
+	kick chan struct{}
 }
 
 func newMonitor(probe func(context.Context), state func() transport.State) *monitor {
-	m := &monitor{probe: probe, state: state}
+	m := &monitor{probe: probe, state: state, kick: make(chan struct{}, 1)}
 	m.root, m.cancel = context.WithCancel(context.Background())
 	return m
 }
@@ -68,11 +70,30 @@ func (m *monitor) start() {
 	m.running.Go(func() { m.run(wait) })
 }
 
+// probeNow probes at once, even if the server is Connected, and starts the pauses from the minimum again.
+func (m *monitor) probeNow() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.pause = 0
+	if m.active {
+		select {
+		case m.kick <- struct{}{}:
+		default: // The goroutine has not received the last one yet.
+		}
+		return
+	}
+	if !m.closed {
+		m.active = true
+		m.running.Go(func() { m.run(0) })
+	}
+}
+
 // run probes until the server is Connected.
 func (m *monitor) run(wait time.Duration) {
 	for {
 		select {
 		case <-time.After(wait):
+		case <-m.kick:
 		case <-m.root.Done():
 			return
 		}
@@ -80,8 +101,8 @@ func (m *monitor) run(wait time.Duration) {
 		panics.Log("the response of a cluster to a probe", func() { m.probe(ctx) })
 		cancel()
 		m.mu.Lock()
-		// The lock ensures that a failure after this point starts a new goroutine.
-		if m.state() == transport.Connected {
+		// The lock ensures that a failure after this point starts a new goroutine. A kick during the probe requires another one.
+		if m.state() == transport.Connected && len(m.kick) == 0 {
 			m.active, m.connected = false, time.Now()
 			m.mu.Unlock()
 			return

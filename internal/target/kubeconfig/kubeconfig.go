@@ -43,6 +43,9 @@ type Result struct {
 	Config *rest.Config
 	// Cluster is the name of the cluster entry.
 	Cluster string
+	// ExceptToken is equal for two kubeconfigs that only differ in the token of the user, and reveals nothing about them. It is empty if
+	// the user authenticates with anything but a token in the kubeconfig, or if the kubeconfig names files, which can change too.
+	ExceptToken string
 }
 
 // Load decodes a kubeconfig. Before that, it bounds the decoded size, because an alias is replaced by all that its anchor
@@ -94,7 +97,7 @@ func Parse(data []byte, o Options) (*Result, error) {
 	if err := setUser(rc, user, o); err != nil {
 		return nil, errors.Wrapf(err, "user %q of the kubeconfig", shorten(kctx.AuthInfo))
 	}
-	return &Result{Config: rc, Cluster: kctx.Cluster}, nil
+	return &Result{Config: rc, Cluster: kctx.Cluster, ExceptToken: exceptToken(cluster, user)}, nil
 }
 
 func userOf(c *api.Config, kctx *api.Context, o Options) (*api.AuthInfo, error) {

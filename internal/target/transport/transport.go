@@ -60,6 +60,8 @@ type Transport struct {
 	closed    atomic.Bool
 	// changes counts the network connections that were opened or closed.
 	changes *atomic.Uint64
+	// bearer adds the token to requests. It is nil if the token can't be replaced.
+	bearer *bearer
 }
 
 // New returns a transport for a REST config. It connects when it is first used. Errors describe what is wrong with the
@@ -86,13 +88,17 @@ func New(rc *rest.Config, o Options) (*Transport, error) {
 	}
 	host := u.Scheme + "://" + u.Host
 	g := &guard{next: base, host: host, limits: o.Limits.withDefaults(o.Budget.Response()), budget: o.Budget, count: o.Count}
-	next, err := transport.HTTPWrappersForConfig(tc, g)
+	authenticated, token := http.RoundTripper(g), bearerOf(tc, g)
+	if token != nil {
+		authenticated = token
+	}
+	next, err := transport.HTTPWrappersForConfig(tc, authenticated)
 	if err != nil {
 		return nil, errors.Wrap(err, "authentication")
 	}
 	return &Transport{
 		next: next, guard: g, close: closeAll, host: host, url: u.String(), monitored: o.Monitored, breaker: newBreaker(time.Second, 30*time.Second),
-		changes: changes,
+		changes: changes, bearer: token,
 		outcome: outcomes{host: host, path: strings.TrimSuffix(u.Path, "/"), changed: o.Changed, doubted: o.Doubted},
 	}, nil
 }
@@ -190,6 +196,16 @@ func (t *Transport) Host() string { return t.host }
 
 // URL returns the URL of the server, including its path, if any.
 func (t *Transport) URL() string { return t.url }
+
+// SetToken replaces the token that is added to requests. Requests and watches that are running keep the previous one. It returns false,
+// and changes nothing, if the config of the transport didn't authenticate with a token alone.
+func (t *Transport) SetToken(token string) bool {
+	if t.bearer == nil {
+		return false
+	}
+	t.bearer.set(token)
+	return true
+}
 
 // Close closes the connections. Running requests fail, and new ones return ErrClosed.
 func (t *Transport) Close() {
