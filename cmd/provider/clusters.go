@@ -71,9 +71,9 @@ func (c *clusters) Rotate(ctx context.Context, cfg *config.Config, users []strin
 		return nil, false, err
 	}
 	if err != nil {
-		return users, false, nil // A pass over each of them reports the error.
+		return users, false, nil //nolint:nilerr // A pass over each of them reports the error.
 	}
-	left, connected = c.pool.Rotate(users, creds)
+	left, connected = c.pool.Rotate(users, creds) //nolint:contextcheck // The probes of the connection outlive the call.
 	if failed {
 		left = users
 	}

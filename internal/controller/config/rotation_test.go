@@ -140,8 +140,8 @@ func TestRotations(t *testing.T) {
 			q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 			defer q.ShutDown()
 			r := &Rotations{client: c, connections: &tc.connections, kind: v1alpha1.ProviderConfigKind, manifests: &atomic.Pointer[priority.Queue]{}}
-			if to := priority.Queue(q); !tc.stopped {
-				r.manifests.Store(&to)
+			if !tc.stopped {
+				r.manifests.Store(&q)
 			}
 			res, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "n", Name: tc.config}})
 			if (err != nil) != tc.err || res.RequeueAfter != tc.again || tc.connections.changed != tc.changed {
