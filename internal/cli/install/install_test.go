@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/apply"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/helptest"
@@ -282,6 +283,43 @@ func TestWhyBlocked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := whyBlocked(&corev1.Pod{Status: tc.status}); got != tc.want {
 				t.Errorf("\n%s\nwhyBlocked(...): want %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestAdvise(t *testing.T) {
+	config := func(namespaces ...any) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"kind": v1alpha1.ClusterProviderConfigKind, "metadata": map[string]any{"name": "in-cluster"},
+			"spec": map[string]any{"allowedNamespaces": map[string]any{"names": namespaces}},
+		}}
+	}
+	cases := map[string]struct {
+		reason  string
+		objects []*unstructured.Unstructured
+		want    string
+	}{
+		"Remote": {
+			reason: "Without the in-cluster mode, a cluster must be added.",
+			want:   "The provider is installed in namespace kyma. To add a cluster, use 'kymactl deploy -n NAMESPACE --target-kubeconfig FILE'.\n",
+		},
+		"InCluster": {
+			reason: "The command for the first module names an allowed namespace.", objects: []*unstructured.Unstructured{config("team-a", "team-b")},
+			want: "The provider is installed in namespace kyma and manages its own cluster: all users who can create Kymas or Manifests in team-a, team-b have " +
+				"its permissions. To install modules, use 'kymactl deploy -n team-a --provider-config in-cluster --module NAME'.\n",
+		},
+		"NoNamespace": {
+			reason: "The list of namespaces can be empty.", objects: []*unstructured.Unstructured{config()},
+			want: "The provider is installed in namespace kyma. No namespace may use its permissions yet: set inCluster.namespaces.\n",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var said bytes.Buffer
+			(&installation{objects: tc.objects}).advise(&command.Environment{Err: &said}, &options{namespace: "kyma"})
+			if diff := cmp.Diff(tc.want, said.String()); diff != "" {
+				t.Errorf("\n%s\nadvise(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

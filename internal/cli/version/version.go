@@ -10,8 +10,10 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
 	kmeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	serverversion "k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
@@ -22,13 +24,16 @@ import (
 	build "github.com/crossplane-contrib/provider-kyma/internal/version"
 )
 
-// providerName is the name of the Provider object in a control plane.
+// providerName is the name of the Provider object in a control plane, and of the Helm chart.
 const providerName = "provider-kyma"
+
+// labelName is the label of the chart's objects with the name of the chart.
+const labelName = "app.kubernetes.io/name"
 
 // versions is the output of the command. The names of the fields follow kubectl version.
 type versions struct {
 	Client clientVersion `json:"clientVersion"`
-	// Provider is nil without --provider, or if Crossplane has not installed the provider.
+	// Provider is nil without --provider, or if the provider was not found.
 	Provider *providerVersion `json:"providerVersion,omitempty"`
 	// Server is nil without --provider.
 	Server *serverversion.Info `json:"serverVersion,omitempty"`
@@ -42,10 +47,12 @@ type clientVersion struct {
 	Platform   string `json:"platform"`
 }
 
-// providerVersion describes the package that Crossplane runs.
+// providerVersion describes the package that Crossplane runs, or the image of a Deployment of the Helm chart.
 type providerVersion struct {
-	GitVersion string `json:"gitVersion"` // Tag or digest of the package.
-	Package    string `json:"package"`    // Reference of the package, host/path:tag or host/path@digest.
+	GitVersion string `json:"gitVersion"` // Tag or digest of the package or image.
+	// Package or Image is the reference, host/path:tag or host/path@digest.
+	Package string `json:"package,omitempty"`
+	Image   string `json:"image,omitempty"`
 }
 
 // options holds the flags of kymactl version.
@@ -62,8 +69,8 @@ func Command(e *command.Environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of kymactl and of the provider in a control plane",
-		Long: "Print the version of kymactl. With --provider, also print the version of the provider that Crossplane runs in the " +
-			"control plane, and the version of the API server. If kymactl can't reach the control plane, it still prints its own " +
+		Long: "Print the version of kymactl. With --provider, also print the version of the provider that Crossplane or the Helm chart runs " +
+			"in the control plane, and the version of the API server. If kymactl can't reach the control plane, it still prints its own " +
 			"version, and fails with exit code 1.\n\n" +
 			"With --output json or yaml, the command prints an object with the field clientVersion. With --provider, the object also " +
 			"has the fields providerVersion and serverVersion. Each of these fields contains the field gitVersion.",
@@ -110,9 +117,11 @@ func (o *options) ask(ctx context.Context, out *versions) error {
 	if out.Server, err = d.ServerVersionWithContext(ctx); err != nil {
 		return errors.Wrap(err, "cannot get the version of the API server")
 	}
-	out.Provider, err = providerIn(ctx, c)
+	if out.Provider, err = providerIn(ctx, c); err == nil && out.Provider == nil {
+		out.Provider, err = deploymentIn(ctx, c)
+	}
 	if err == nil && out.Provider == nil {
-		o.environment.Warnf("there is no Provider %s in the control plane: kymactl only knows the version of a provider that Crossplane installed", providerName)
+		o.environment.Warnf("the control plane has neither a Provider %s nor a Deployment of the chart %s", providerName, providerName)
 	}
 	return err
 }
@@ -134,6 +143,25 @@ func providerIn(ctx context.Context, c client.Reader) (*providerVersion, error) 
 		image, _, _ = unstructured.NestedString(p.Object, "spec", "package")
 	}
 	return &providerVersion{GitVersion: tagOf(image), Package: image}, nil
+}
+
+// deploymentIn returns the provider that a Deployment of the Helm chart runs in any namespace, or nil if there is none.
+func deploymentIn(ctx context.Context, c client.Reader) (*providerVersion, error) {
+	l := &unstructured.UnstructuredList{}
+	l.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("DeploymentList"))
+	if err := c.List(ctx, l, client.MatchingLabels{labelName: providerName}); err != nil {
+		return nil, errors.Wrapf(err, "cannot list Deployments with the label %s=%s", labelName, providerName)
+	}
+	for i := range l.Items {
+		d := &appsv1.Deployment{}
+		if err := kruntime.DefaultUnstructuredConverter.FromUnstructured(l.Items[i].Object, d); err != nil {
+			return nil, errors.Wrapf(err, "cannot read Deployment %s/%s", l.Items[i].GetNamespace(), l.Items[i].GetName())
+		}
+		if containers := d.Spec.Template.Spec.Containers; len(containers) > 0 {
+			return &providerVersion{GitVersion: tagOf(containers[0].Image), Image: containers[0].Image}, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // No provider is a valid result.
 }
 
 // tagOf returns the tag of an image, or the digest if the image has no tag.
