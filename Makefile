@@ -49,8 +49,9 @@ CLUSTERS ?= 50
 MODULES ?= 3
 # The duration of all fuzz targets together, in seconds.
 FUZZ    ?= 3600
-# The older versions of Kubernetes of make test-matrix, and the specs that it runs: those that depend most on the target.
+# The older versions of Kubernetes and Crossplane of make test-matrix, and the specs that it runs: those that depend most on the target.
 KUBERNETES ?= 1.34 1.35
+CROSSPLANE ?= 2.3
 MATRIX  := Installing a chart|Changing a Manifest|Removing a Manifest|Upgrade safety|An existing installation|A CRD that two Manifests contain|Drift \
 	|A drift policy|Fields of other field managers|Hooks of a chart|The real chart|Custom resources of kinds|A Manifest that impersonates
 # The URL of the database for make vulncheck, such as file:///path.
@@ -202,11 +203,13 @@ test-integration: ## Test the provider with two real API servers.
 	go tool ginkgo run -no-color -procs=3 -timeout=40m ./test/integration
 
 # Not part of test, because the servers of each version take half as long to build as all other tools.
-test-matrix: ## Run the specs that depend most on the target with targets of older versions of Kubernetes, KUBERNETES (default "1.34 1.35").
+test-matrix: ## Run the specs that depend most on the target with older versions of it, KUBERNETES, and the end-to-end tests with CROSSPLANE.
 	@echo "==> test-matrix: usually takes 15 minutes the first time for each version, then 5 minutes"
 	@for v in $(KUBERNETES); do \
 		$(TOOLS) build $(TESTED) $(foreach s,kube-apiserver kube-controller-manager kube-scheduler,$(s)-$$v) && \
 		TARGET_KUBERNETES=$$v go tool ginkgo run -no-color -procs=3 -timeout=40m -focus='$(MATRIX)' ./test/integration || exit 1; done
+	@for v in $(CROSSPLANE); do \
+		$(TOOLS) build $(E2E) crossplane-$$v && OLDER_CROSSPLANE=$$v go test -count=1 -timeout 30m ./test/e2e/... || exit 1; done
 
 test-e2e: ## Run the end-to-end tests with Crossplane, except those of the demo (see demo-check).
 	@echo "==> test-e2e: usually takes 8 minutes"

@@ -12,7 +12,10 @@ import (
 // olderVersions are the versions of Kubernetes with which make test-matrix tests target clusters, in addition to KubernetesVersion.
 func olderVersions() []string { return []string{"v1.34.4", "v1.35.4"} }
 
-// Older returns the name of a server of Kubernetes in an older minor version, such as kube-apiserver-1.34.
+// olderCrossplane is the version of Crossplane that make test-matrix tests, in addition to CrossplaneVersion.
+const olderCrossplane = "v2.3.0"
+
+// Older returns the name of a server in an older minor version, such as kube-apiserver-1.34.
 func Older(t Tool, minor string) Tool { return t + Tool("-"+minor) }
 
 // older returns the modules of the servers of older versions. They are not part of All, because only make test-matrix needs them.
@@ -30,7 +33,12 @@ func older() []module {
 		}
 		out = append(out, m)
 	}
-	return out
+	minor := strings.TrimPrefix(semver.MajorMinor(olderCrossplane), "v")
+	name := Older(Crossplane, minor)
+	return append(out, module{
+		dir: string(name), order: []Tool{name}, packages: map[Tool]string{name: crossplane().packages[Crossplane]},
+		ldflags: map[Tool]string{name: crossplaneVersion + olderCrossplane}, usually: map[Tool]string{name: crossplane().usually[Crossplane]},
+	})
 }
 
 // known returns all modules.

@@ -36,6 +36,8 @@ const (
 	secondVersion = "v0.0.2-e2e"
 	// registriesConfig is the ClusterProviderConfig that allows the registry of the components of ModuleTemplates.
 	registriesConfig = "registries"
+	// olderCrossplane is the environment variable with an older minor version of Crossplane. See make test-matrix.
+	olderCrossplane = "OLDER_CROSSPLANE"
 )
 
 // An environment holds the servers that all specs share, and Crossplane with the provider.
@@ -125,7 +127,7 @@ func (e *environment) startServers(ctx context.Context) error {
 		return err
 	}
 	e.crossplane, err = crossplane.Start(ctx, crossplane.Options{
-		Cluster: e.control, Registry: e.registry, Dir: filepath.Join(e.dir, "crossplane"), ProtectProviders: true,
+		Cluster: e.control, Registry: e.registry, Dir: filepath.Join(e.dir, "crossplane"), ProtectProviders: true, Version: os.Getenv(olderCrossplane),
 	})
 	return err
 }

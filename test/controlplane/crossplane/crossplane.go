@@ -46,7 +46,7 @@ func (x *Crossplane) start(ctx context.Context, o Options) error {
 		return err
 	}
 	x.packages = packages{at: x.host, servers: x.servers, registry: o.Registry, crank: crank}
-	p, err := findProgram(ctx)
+	p, err := findProgram(ctx, o.Version)
 	if err != nil {
 		return err
 	}

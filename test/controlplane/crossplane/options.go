@@ -46,6 +46,9 @@ type Options struct {
 	// ProtectProviders enables an alpha feature of Crossplane: it refuses to delete a provider while its managed
 	// resources exist.
 	ProtectProviders bool
+	// Version is an older minor version of Crossplane, such as 2.3, which must have been built. The default is
+	// tools.CrossplaneVersion.
+	Version string
 	// CoreArgs are additional flags of core.
 	CoreArgs []string
 }

@@ -39,12 +39,17 @@ const (
 // A program is the binary of Crossplane with the directory of its source, whose files it reads.
 type program struct{ path, source string }
 
-func findProgram(ctx context.Context) (program, error) {
-	path, err := tools.Path(ctx, tools.Crossplane)
+// findProgram finds an older minor version of Crossplane, or tools.CrossplaneVersion if version is empty.
+func findProgram(ctx context.Context, version string) (program, error) {
+	tool := tools.Crossplane
+	if version != "" {
+		tool = tools.Older(tool, version)
+	}
+	path, err := tools.Path(ctx, tool)
 	if err != nil {
 		return program{}, err
 	}
-	source, err := tools.ModuleDir(ctx, tools.Crossplane, "github.com/crossplane/crossplane/v2")
+	source, err := tools.ModuleDir(ctx, tool, "github.com/crossplane/crossplane/v2")
 	return program{path: path, source: source}, err
 }
 
