@@ -214,9 +214,12 @@ func (r *run) conclude(ctx context.Context) error {
 }
 
 // unsaved returns the error of a run whose last save failed, which is none if the save was optional. A save that was refused, for example
-// because of missing permissions, doesn't show whether another process overtook the run.
+// because of missing permissions, doesn't show whether another process overtook the run. Neither does a request to a different cluster.
 func (r *run) unsaved(ctx context.Context, err error, optional bool) error {
-	overtaken := (*inventory.ChangedError)(nil)
+	wrong, overtaken := (*inventory.WrongClusterError)(nil), (*inventory.ChangedError)(nil)
+	if errors.As(err, &wrong) {
+		return err
+	}
 	if c := r.confirm(ctx); errors.As(c, &overtaken) {
 		return c
 	}
