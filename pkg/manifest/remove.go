@@ -72,6 +72,24 @@ type pruner struct {
 	objects inspect.Objects
 }
 
+// A confirmedReader calls a function before it lists the custom resources that keep a CRD. If the CRD is deleted, nothing delays that
+// after the list.
+type confirmedReader struct {
+	teardown.Reader
+
+	confirm func(ctx context.Context) error
+}
+
+// List lists objects.
+func (r confirmedReader) List(
+	ctx context.Context, gvk schema.GroupVersionKind, namespace, selector string, limit int,
+) (*metav1.PartialObjectMetadataList, error) {
+	if err := r.confirm(ctx); err != nil {
+		return nil, err
+	}
+	return r.Reader.List(ctx, gvk, namespace, selector, limit)
+}
+
 // A confirmedWriter calls a function before each write, which returns an error to prevent it.
 type confirmedWriter struct {
 	teardown.Writer
@@ -114,6 +132,7 @@ func (p *pruner) Prune(ctx context.Context, what execute.Doomed) (teardown.Resul
 	objects := p.objects
 	objects.States = what.Objects
 	remover := *p.remover
+	remover.input.Read = confirmedReader{Reader: remover.input.Read, confirm: what.Confirm}
 	remover.input.Write = confirmedWriter{Writer: remover.input.Write, confirm: what.Confirm}
 	res, err := remover.run(ctx, teardown.Prune, what.Entries, objects, p.hooks.ofRemoved(what.Records, what.Parts, what.OwnerOf, what.Save))
 	maps.DeleteFunc(p.remover.memory.nonMembers, func(ref cluster.ObjectRef, _ teardown.NonMember) bool { return res.Done[ref] })
