@@ -73,7 +73,7 @@ func newWorld(t testing.TB) *model {
 	m.world = &modelWorld{
 		version: "v1.36.3", apis: []string{"v1", "apps/v1"}, lags: map[string]int{}, left: map[cluster.ObjectRef]bool{}, former: m.spec,
 		unidentified: map[cluster.ObjectRef]bool{},
-		stripped: map[types.UID]bool{}, untracked: map[types.UID]bool{}, unlisted: map[types.UID]bool{}, lost: map[string]bool{},
+		stripped:     map[types.UID]bool{}, untracked: map[types.UID]bool{}, unlisted: map[types.UID]bool{}, lost: map[string]bool{},
 	}
 	m.restart()
 	return m

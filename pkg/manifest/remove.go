@@ -7,9 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/execute"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
@@ -17,7 +14,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/teardown"
 )
 
@@ -72,68 +68,12 @@ type pruner struct {
 	objects inspect.Objects
 }
 
-// A confirmedReader calls a function before it lists the custom resources that keep a CRD. If the CRD is deleted, nothing delays that
-// after the list.
-type confirmedReader struct {
-	teardown.Reader
-
-	confirm func(ctx context.Context) error
-}
-
-// List lists objects.
-func (r confirmedReader) List(
-	ctx context.Context, gvk schema.GroupVersionKind, namespace, selector string, limit int,
-) (*metav1.PartialObjectMetadataList, error) {
-	if err := r.confirm(ctx); err != nil {
-		return nil, err
-	}
-	return r.Reader.List(ctx, gvk, namespace, selector, limit)
-}
-
-// A confirmedWriter calls a function before each write, which returns an error to prevent it.
-type confirmedWriter struct {
-	teardown.Writer
-
-	confirm func(ctx context.Context) error
-}
-
-// Patch changes an object.
-func (w confirmedWriter) Patch(
-	ctx context.Context, gvk schema.GroupVersionKind, m cluster.Mapping, r cluster.ObjectRef, p ssa.Patch,
-) ([]byte, error) {
-	if err := w.confirm(ctx); err != nil {
-		return nil, err
-	}
-	return w.Writer.Patch(ctx, gvk, m, r, p)
-}
-
-// Delete deletes an object with a UID.
-func (w confirmedWriter) Delete(
-	ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid string,
-) (*metav1.PartialObjectMetadata, error) {
-	if err := w.confirm(ctx); err != nil {
-		return nil, err
-	}
-	return w.Writer.Delete(ctx, gvk, r, uid)
-}
-
-// DeleteAt deletes an object with a UID and a resource version.
-func (w confirmedWriter) DeleteAt(
-	ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid, resourceVersion string,
-) (*metav1.PartialObjectMetadata, error) {
-	if err := w.confirm(ctx); err != nil {
-		return nil, err
-	}
-	return w.Writer.DeleteAt(ctx, gvk, r, uid, resourceVersion)
-}
-
 // Prune deletes objects, and runs the deletion hooks of pruned installs.
 func (p *pruner) Prune(ctx context.Context, what execute.Doomed) (teardown.Result, error) {
 	objects := p.objects
 	objects.States = what.Objects
 	remover := *p.remover
-	remover.input.Read = confirmedReader{Reader: remover.input.Read, confirm: what.Confirm}
-	remover.input.Write = confirmedWriter{Writer: remover.input.Write, confirm: what.Confirm}
+	remover.input = remover.input.Confirmed(what.Confirm)
 	res, err := remover.run(ctx, teardown.Prune, what.Entries, objects, p.hooks.ofRemoved(what.Records, what.Parts, what.OwnerOf, what.Save))
 	maps.DeleteFunc(p.remover.memory.nonMembers, func(ref cluster.ObjectRef, _ teardown.NonMember) bool { return res.Done[ref] })
 	if unconfirmed := p.remover.confirmNonMembers(ctx, false); err == nil {
