@@ -159,16 +159,22 @@ func (w *call) located(o Observation) Observation {
 }
 
 // load returns the inventory of the bundle, or nil if there is none. If it was lost, load rebuilds it from the objects in the cluster,
-// but does not store it. Rebuilt is nil otherwise.
+// but does not store it. If another owner took the bundle over, load adds the objects that its inventory lacks: it may have been created
+// after that of the bundle was lost. Rebuilt is nil if load adds nothing.
 func (w *call) load(ctx context.Context) (inv *inventory.Inventory, rebuilt *inventory.Rebuilt, err error) {
 	inv, err = w.store.load(ctx)
 	w.found = inv != nil
-	if inv != nil || err != nil || !w.isInstalled() {
+	if err != nil || !w.isInstalled() {
 		return inv, nil, err
 	}
-	if inv, err = w.store.loadUnwatched(ctx); inv != nil || err != nil {
-		w.store.hidden = true
-		return inv, nil, err
+	if inv == nil {
+		if inv, err = w.store.loadUnwatched(ctx); err != nil {
+			return nil, nil, err
+		}
+		w.store.hidden = inv != nil
+	}
+	if inv != nil && !w.store.isTaken() {
+		return inv, nil, nil
 	}
 	installs, err := w.releases(ctx)
 	if err != nil {
@@ -176,10 +182,14 @@ func (w *call) load(ctx context.Context) (inv *inventory.Inventory, rebuilt *inv
 	}
 	// Objects of kinds that the credentials may not list are found later if the bundle still contains them.
 	found, err := w.find(ctx, installs)
-	if err != nil || found.Inventory == nil {
+	if err != nil {
 		return nil, nil, err
 	}
-	return found.Inventory, rebuiltOf(found), nil
+	inv, added := inv.With(found.Inventory)
+	if !added {
+		return inv, nil, nil
+	}
+	return inv, rebuiltOf(found), nil
 }
 
 // loadToRemove returns the inventory of the bundle for a removal, or nil if there is nothing to remove. If the inventory was lost,
@@ -230,10 +240,13 @@ func (w *call) releases(ctx context.Context) ([]rebuild.Install, error) {
 	return out, nil
 }
 
-// find finds the objects and the releases of the bundle without its inventory. The installs are nil if the bundle is being removed.
+// find finds the objects and the releases of the bundle without an inventory. The installs are nil if the bundle is being removed.
 func (w *call) find(ctx context.Context, installs []rebuild.Install) (rebuild.Result, error) {
 	found, err := rebuild.Find(ctx, w.lost(installs))
-	if err != nil {
+	switch {
+	case err != nil && w.found:
+		return found, errors.Wrapf(ssa.Explain(err), "%s is the inventory of another owner, and the objects that it may lack cannot be found", w.parentKey())
+	case err != nil:
 		return found, errors.Wrapf(ssa.Explain(err), "%s does not exist, and the objects that it listed cannot be found", w.parentKey())
 	}
 	return found, confirm(ctx, w.c, w.where, w.e.messages)

@@ -322,7 +322,8 @@ func (m *model) checkLeftovers(wanted map[cluster.ObjectRef]modelObject, inv *in
 		case k.Kind == "Job" && slices.ContainsFunc(modelNames[:], func(n string) bool { return strings.HasPrefix(k.Name, n+"-") }):
 		case k.Kind == "Secret" && k.Namespace == DefaultNamespace && inv != nil:
 		case k.Kind == "Secret" && labels[release.LabelSet] == id && inv != nil && m.released(k.Name, k.Namespace):
-		case !ours && (m.loose[k] || m.keeps(k)), m.world.isUntracked(o), m.world.isUnlisted(o), owner == "" && m.world.isCopyLeft(k, o):
+		case !ours && (m.loose[k] || m.keeps(k)), m.world.isUntracked(o), m.world.isUnlisted(o):
+		case owner == "" && (m.world.isCopyLeft(k, o) || m.world.isUnidentified(k, o)):
 		default:
 			return errors.Errorf("%s is left", k)
 		}

@@ -47,6 +47,8 @@ func (m *model) run(all []modelOp, data []byte) (trace []string, err error) {
 			return m.trace, errors.Wrap(err, do.name)
 		}
 		m.forget()
+		// Not every call begins with a step of the model, which would note what was copied or lost its labels while there was no inventory.
+		m.world.loseTrack(m)
 		for range int(op[1]^op[2]) % 3 {
 			if err := m.engine(); err != nil {
 				return m.trace, errors.Wrap(err, "a step after "+do.name)

@@ -180,6 +180,12 @@ func (w *modelWorld) isCopyLeft(k cluster.ObjectRef, o *fakeObject) bool {
 	return w != nil && w.left[k] && o.owners[object.DefaultFieldManager+"/Apply"] == nil
 }
 
+// isUnidentified reports whether a call reported that an object is left because it lost the label of the bundle while the inventory did not
+// contain its UID: nothing shows that the object is the applied one.
+func (w *modelWorld) isUnidentified(k cluster.ObjectRef, o *fakeObject) bool {
+	return w != nil && w.unidentified[k] && w.stripped[o.u().GetUID()]
+}
+
 // rendersDifferently reports whether an object would be rendered differently now, because the cluster serves other kinds. A report of its
 // drift then contains no fields: the form that was applied is not known.
 func (w *modelWorld) rendersDifferently(m *model, k cluster.ObjectRef) bool {

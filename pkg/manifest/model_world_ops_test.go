@@ -86,6 +86,7 @@ func connectionOps() []modelOp {
 			m.sayf("  meanwhile %s", op.name)
 			err := op.do(m, b/len(all), a)
 			m.forget()
+			m.world.loseTrack(m)
 			m.unwant()
 			return err
 		})

@@ -51,6 +51,8 @@ type modelWorld struct {
 	// knows them.
 	left     map[cluster.ObjectRef]bool
 	stripped map[types.UID]bool
+	// unidentified are the objects that a call reported as left because the inventory did not contain their UIDs.
+	unidentified map[cluster.ObjectRef]bool
 	// untracked are the objects that were unknown when there was no inventory: copies of other clients, and objects without the label
 	// by which an inventory is rebuilt.
 	untracked map[types.UID]bool
@@ -70,7 +72,8 @@ func newWorld(t testing.TB) *model {
 	m.b.s.cluster, m.b.s.step = "cluster-a", 64
 	m.world = &modelWorld{
 		version: "v1.36.3", apis: []string{"v1", "apps/v1"}, lags: map[string]int{}, left: map[cluster.ObjectRef]bool{}, former: m.spec,
-		stripped: map[types.UID]bool{}, untracked: map[types.UID]bool{}, unlisted: map[types.UID]bool{}, lost: map[string]bool{},
+		unidentified: map[cluster.ObjectRef]bool{},
+		stripped:     map[types.UID]bool{}, untracked: map[types.UID]bool{}, unlisted: map[types.UID]bool{}, lost: map[string]bool{},
 	}
 	m.restart()
 	return m
@@ -195,6 +198,9 @@ func (m *model) recordReported(kept, adopted []cluster.ObjectRef, behind []LeftB
 	}
 	for _, l := range behind {
 		m.world.left[l.Object] = true
+		if strings.HasSuffix(l.Reason, "its UID is unknown") {
+			m.world.unidentified[l.Object] = true
+		}
 	}
 	if rebuilt == nil {
 		return

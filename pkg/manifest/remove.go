@@ -72,7 +72,9 @@ type pruner struct {
 func (p *pruner) Prune(ctx context.Context, what execute.Doomed) (teardown.Result, error) {
 	objects := p.objects
 	objects.States = what.Objects
-	res, err := p.remover.run(ctx, teardown.Prune, what.Entries, objects, p.hooks.ofRemoved(what.Records, what.Parts, what.OwnerOf, what.Save))
+	remover := *p.remover
+	remover.input = remover.input.Confirmed(what.Confirm)
+	res, err := remover.run(ctx, teardown.Prune, what.Entries, objects, p.hooks.ofRemoved(what.Records, what.Parts, what.OwnerOf, what.Save))
 	maps.DeleteFunc(p.remover.memory.nonMembers, func(ref cluster.ObjectRef, _ teardown.NonMember) bool { return res.Done[ref] })
 	if unconfirmed := p.remover.confirmNonMembers(ctx, false); err == nil {
 		err = unconfirmed

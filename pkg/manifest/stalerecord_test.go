@@ -4,6 +4,7 @@ package manifest
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -94,5 +95,53 @@ func TestOvertakenRecord(t *testing.T) {
 	}
 	if overtakes == 0 {
 		t.Error("no step was overtaken")
+	}
+}
+
+// TestRecordsOfInterruptedUpgrades checks that one revision is recorded as deployed after upgrades that were interrupted after any write, and
+// replaced by another version, also if that is interrupted as well.
+func TestRecordsOfInterruptedUpgrades(t *testing.T) {
+	t.Parallel()
+	bundle := func(greeting string, hooks ...string) *Bundle {
+		in := install("web", append([]string{tmplConfig}, hooks...)...)
+		in.Values = map[string]any{"greeting": greeting}
+		return bundleOf(in)
+	}
+	first, last := hookJob("first", "pre-install,pre-upgrade"), hookJob("last", "post-install,post-upgrade")
+	cases := map[string]struct {
+		reason string
+		end    *Bundle
+	}{
+		"Hooks":   {reason: "The last version has hooks.", end: bundle("d", first, last)},
+		"NoHooks": {reason: "The last version has no hooks.", end: bundle("d")},
+		"Back":    {reason: "The first version is installed again.", end: bundle("a", first, last)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			cuts := 0
+			for n := range 20 {
+				for _, more := range []int{3, 13, 14, 20} {
+					b := newBench(t)
+					b.reconcile(bundle("a", first, last))
+					for i, left := range []int{n, more} {
+						b.c.cutAfter(left, false)
+						_, _ = b.Apply(t.Context(), b.c, bundle([]string{"b", "c"}[i], first, last))
+						if b.c.left == 0 {
+							cuts++
+						}
+						b.c.cutAfter(-1, false)
+						b.restart()
+					}
+					b.reconcile(tc.end)
+					deployed := slices.DeleteFunc(b.statuses(), func(status string) bool { return !strings.HasSuffix(status, " deployed") })
+					if len(deployed) != 1 {
+						t.Errorf("\n%s\ninterrupted after %d and %d writes: want one deployed revision, got %q", tc.reason, n, more, b.statuses())
+					}
+				}
+			}
+			if cuts == 0 {
+				t.Error("no upgrade was interrupted")
+			}
+		})
 	}
 }

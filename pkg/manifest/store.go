@@ -84,6 +84,9 @@ func (s *store) loadOwn(ctx context.Context) (*inventory.Inventory, error) {
 // owns reports whether the last loaded inventory belongs to the owner of the bundle.
 func (s *store) owns() bool { return s.inventories.Owns(*s.last) }
 
+// isTaken reports whether the last loaded inventory belongs to an owner with another name.
+func (s *store) isTaken() bool { return !s.owns() && s.last.Owner != s.inventories.Owner }
+
 // isMoved reports whether the last loaded inventory was copied from another cluster.
 func (s *store) isMoved() bool { return s.inventories.IsMoved(*s.last) }
 

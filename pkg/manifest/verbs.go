@@ -75,11 +75,18 @@ func (e *Engine) apply(ctx context.Context, c cluster.Cluster, b *Bundle, o []Ca
 		}
 		return r, err
 	}
-	// The inventory lost the label that the watch selects. This step restores it.
-	if was, err = w.store.loadUnwatched(ctx); err != nil {
+	// The inventory lost the label that the watch selects. This step restores it. If the step searched for a lost inventory, another client
+	// has created one since.
+	stored, err := w.store.loadUnwatched(ctx)
+	if err != nil {
 		return Result{}, err
 	}
-	return w.apply(ctx, applier, was, true, approved)
+	was, added := stored.With(was)
+	r, err = w.apply(ctx, applier, was, true, approved)
+	if added {
+		r.Rebuilt = rebuilt
+	}
+	return r, err
 }
 
 // Observe returns the state of a bundle. It writes nothing, and sends no requests for state that a watch shows.

@@ -96,6 +96,8 @@ type run struct {
 	// saved is the last saved inventory, and written is true if an object was written since.
 	saved   *inventory.Inventory
 	written bool
+	// current is true once the run saved or confirmed the inventory.
+	current bool
 	result  Result
 	// pruneErr and testErr are errors that do not belong to a part. Only pruneErr is stored in the inventory: tests that could not
 	// run stay due, so that each call tries again and returns the error.
@@ -142,7 +144,7 @@ func (r *run) begin(ctx context.Context) error {
 func (r *run) save(ctx context.Context) error {
 	saved, err := r.Save(ctx, r.progress.inventory)
 	if err == nil {
-		r.saved, r.written = saved, false
+		r.saved, r.written, r.current = saved, false, true
 	}
 	return err
 }
@@ -153,6 +155,17 @@ func (r *run) confirm(ctx context.Context) error {
 		return nil
 	}
 	return r.Confirm(ctx)
+}
+
+// confirmOnce returns an error if the inventory is not the one in the cluster, unless the run has saved or confirmed it: the storage of the
+// cluster may have been restored from a backup, and what the inventory lists may belong to others again.
+func (r *run) confirmOnce(ctx context.Context) error {
+	if r.current || r.Confirm == nil {
+		return nil
+	}
+	err := r.Confirm(ctx)
+	r.current = err == nil
+	return err
 }
 
 // apply applies the objects of all stages, runs the hooks between them, finishes and prunes components, and runs tests.
@@ -214,9 +227,12 @@ func (r *run) conclude(ctx context.Context) error {
 }
 
 // unsaved returns the error of a run whose last save failed, which is none if the save was optional. A save that was refused, for example
-// because of missing permissions, doesn't show whether another process overtook the run.
+// because of missing permissions, doesn't show whether another process overtook the run. Neither does a request to a different cluster.
 func (r *run) unsaved(ctx context.Context, err error, optional bool) error {
-	overtaken := (*inventory.ChangedError)(nil)
+	wrong, overtaken := (*inventory.WrongClusterError)(nil), (*inventory.ChangedError)(nil)
+	if errors.As(err, &wrong) {
+		return err
+	}
 	if c := r.confirm(ctx); errors.As(c, &overtaken) {
 		return c
 	}

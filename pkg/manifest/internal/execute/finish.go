@@ -71,6 +71,7 @@ func (r *run) prune(ctx context.Context) {
 		p.wait(object.WholeBundle, "pruning is paused until all installs can be rendered")
 		return
 	}
+	what.Confirm = r.confirmOnce
 	what.Save = func(ctx context.Context, part object.PartID, rec inventory.Part) error {
 		p.inventory.Parts[part] = rec
 		return r.save(ctx)
@@ -110,7 +111,11 @@ func (r *run) dropParts(ctx context.Context, parts []object.PartID, done bool) {
 		parts = slices.DeleteFunc(slices.Clone(parts), func(part object.PartID) bool { return records[part].DeleteHooks })
 	}
 	for _, name := range r.progress.emptyParts(parts) {
-		if err := r.Pruner.Forget(ctx, name, records[name]); err != nil {
+		err := r.confirmOnce(ctx)
+		if err == nil {
+			err = r.Pruner.Forget(ctx, name, records[name])
+		}
+		if err != nil {
 			r.failPrune(err)
 			continue
 		}

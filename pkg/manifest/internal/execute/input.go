@@ -115,6 +115,8 @@ type Doomed struct {
 	OwnerOf hook.Owner
 	// Save saves the inventory immediately, with the record of a part.
 	Save func(ctx context.Context, part object.PartID, rec inventory.Part) error
+	// Confirm returns an error if the inventory is not the one in the cluster. Call it before the first object is changed or deleted.
+	Confirm func(ctx context.Context) error
 }
 
 // A TestInput is the input of the tests of a bundle.

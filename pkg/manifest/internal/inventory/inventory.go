@@ -4,6 +4,7 @@ package inventory
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
@@ -144,6 +145,41 @@ func (i *Inventory) Clone() *Inventory {
 	maps.Copy(c.Parts, i.Parts)
 	c.Tests, c.Last, c.Cluster = i.Tests, i.Last, i.Cluster
 	return c
+}
+
+// With returns the inventory with the objects and the releases of another one that it lacks, and reports whether there are any. Both
+// inventories may be nil, and neither is changed.
+func (i *Inventory) With(found *Inventory) (out *Inventory, added bool) {
+	if i == nil || found == nil {
+		return cmp.Or(i, found), i == nil && found != nil
+	}
+	out = i.Clone()
+	known := out.Index()
+	for n := range found.Objects {
+		if en := &found.Objects[n]; known[en.Ref()] == nil {
+			out.Objects, added = append(out.Objects, *en), true
+		}
+	}
+	for part, rec := range found.Parts {
+		if _, has := i.Parts[part]; !has && !i.hasRelease(rec.ReleaseOf(part)) {
+			out.Parts[part], added = rec, true
+		}
+	}
+	if !added {
+		return i, false
+	}
+	out.Sort()
+	return out, true
+}
+
+// hasRelease reports whether a part has a release, or had it before it moved.
+func (i *Inventory) hasRelease(r Release) bool {
+	for part, rec := range i.Parts {
+		if rec.ReleaseOf(part) == r || rec.FormerReleaseOf(part) == r {
+			return true
+		}
+	}
+	return false
 }
 
 // In returns a copy of the inventory with the UID of the cluster that contains its members, or the same inventory if nothing

@@ -166,3 +166,48 @@ func TestIsDismissed(t *testing.T) {
 		})
 	}
 }
+
+func TestWith(t *testing.T) {
+	of := func(parts map[object.PartID]Part, names ...string) *Inventory {
+		out := &Inventory{Parts: parts}
+		for _, n := range names {
+			out.Objects = append(out.Objects, Entry{Kind: "ConfigMap", Name: n, UID: n})
+		}
+		return out
+	}
+	renamed := Entry{Kind: "ConfigMap", Name: "a", UID: "known"}
+	known := &Inventory{Objects: []Entry{renamed}, Parts: map[object.PartID]Part{"web": {Namespace: "apps", Former: "old"}}}
+	type want struct {
+		Inventory *Inventory
+		Added     bool
+	}
+	cases := map[string]struct {
+		reason   string
+		inv, add *Inventory
+		want     want
+	}{
+		"None":  {reason: "There is none, and nothing was found."},
+		"Found": {reason: "There is none.", add: of(nil, "a"), want: want{Inventory: of(nil, "a"), Added: true}},
+		"Known": {reason: "Nothing was found.", inv: known, want: want{Inventory: known}},
+		"Same": {
+			reason: "Entries and parts that it has stay. A release of one of its parts is not one of another part.",
+			inv:    known, add: of(map[object.PartID]Part{"web": {Revision: 1}, "old/web": {Namespace: "old", Release: "web"}}, "a"), want: want{Inventory: known},
+		},
+		"Object": {
+			reason: "An object is added, in order.", inv: of(nil, "b"), add: of(nil, "b", "a"),
+			want: want{Inventory: of(map[object.PartID]Part{}, "a", "b"), Added: true},
+		},
+		"Release": {
+			reason: "A release is added.", inv: known, add: of(map[object.PartID]Part{"gone": {Namespace: "apps"}}),
+			want: want{Inventory: &Inventory{Objects: []Entry{renamed}, Parts: map[object.PartID]Part{"web": known.Parts["web"], "gone": {Namespace: "apps"}}}, Added: true},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			inv, added := tc.inv.With(tc.add)
+			if diff := cmp.Diff(tc.want, want{Inventory: inv, Added: added}); diff != "" {
+				t.Errorf("\n%s\nWith(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -174,10 +174,10 @@ func (d *Wanted) number(n *Next, rec *inventory.Part, last int) {
 			n.State = Resumes
 		}
 	case run.Recorded:
-		n.Number = max(n.Number, run.Revision+1)
+		n.Number, n.Replaces = max(n.Number, run.Revision+1), true
 	default:
 		// The record may exist, because it is written before the inventory is updated.
-		n.Number = max(n.Number, run.Revision)
+		n.Number, n.Replaces = max(n.Number, run.Revision), true
 	}
 }
 

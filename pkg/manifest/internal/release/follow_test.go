@@ -151,7 +151,7 @@ func TestFollow(t *testing.T) {
 			d:      desired(retried("2")),
 			rec:    in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "new", Retry: "1", Revision: 2, Before: 1, Recorded: true, Failed: "no"})}),
 			want: want{
-				Next: Next{Operation: hook.Upgrade, State: Begins, Number: 3, Before: 1},
+				Next: Next{Operation: hook.Upgrade, State: Begins, Number: 3, Before: 1, Replaces: true},
 				Part: in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "new", Retry: "1", Revision: 2, Before: 1, Recorded: true, Failed: "no"})}),
 			},
 		},
@@ -160,7 +160,7 @@ func TestFollow(t *testing.T) {
 			d:      desired(),
 			rec:    in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "mid", Revision: 2, Before: 1, Recorded: true})}),
 			want: want{
-				Next: Next{Operation: hook.Upgrade, State: Begins, Number: 3, Before: 1},
+				Next: Next{Operation: hook.Upgrade, State: Begins, Number: 3, Before: 1, Replaces: true},
 				Part: in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "mid", Revision: 2, Before: 1, Recorded: true})}),
 			},
 		},
@@ -169,7 +169,7 @@ func TestFollow(t *testing.T) {
 			d:      desired(),
 			rec:    in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "new", Revision: 2, Before: 1})}),
 			want: want{
-				Next: Next{Operation: hook.Upgrade, State: Begins, Number: 2, Before: 1},
+				Next: Next{Operation: hook.Upgrade, State: Begins, Number: 2, Before: 1, Replaces: true},
 				Part: in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "new", Revision: 2, Before: 1})}),
 			},
 		},
@@ -178,7 +178,7 @@ func TestFollow(t *testing.T) {
 			d:      desired(),
 			rec:    in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "mid", Revision: 4, Before: 1})}),
 			want: want{
-				Next: Next{Operation: hook.Upgrade, State: Begins, Number: 4, Before: 1},
+				Next: Next{Operation: hook.Upgrade, State: Begins, Number: 4, Before: 1, Replaces: true},
 				Part: in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "mid", Revision: 4, Before: 1})}),
 			},
 		},

@@ -137,11 +137,6 @@ func (h History) Describe(ctx context.Context, r inventory.Release, revision int
 	if err != nil || info == nil {
 		return false, err
 	}
-	return h.describe(ctx, r, info, status, description)
-}
-
-// describe is like Describe, for a record that was read.
-func (h History) describe(ctx context.Context, r inventory.Release, info *record.Info, status, description string) (bool, error) {
 	if status == record.StatusFailed && !isPending(info.Status) {
 		return true, nil
 	}
@@ -150,7 +145,7 @@ func (h History) describe(ctx context.Context, r inventory.Release, info *record
 		return true, err
 	}
 	found, err := h.replace(ctx, s)
-	return found || err != nil, errors.Wrapf(err, "cannot set the status of revision %s of release %s to %s", info.Labels[LabelRevision], r.Name, status)
+	return found || err != nil, errors.Wrapf(err, "cannot set the status of revision %d of release %s to %s", revision, r.Name, status)
 }
 
 // Delete deletes the records of a release that belong to this ApplySet, including records of interrupted calls that the inventory

@@ -106,21 +106,12 @@ func (h History) writeDeployed(ctx context.Context, i *NewRevision, o record.Opt
 }
 
 // CutShort marks the revision of a run as failed because another revision replaces it. The run may be nil, or that of this revision, which
-// another process may have completed. Any other revision that is recorded as deployed was completed by another process, or by a step that
-// failed afterwards. It becomes one of the revisions that WriteDeployed supersedes.
+// another process may have completed.
 func (h History) CutShort(ctx context.Context, i *NewRevision, run *inventory.Run) error {
 	if run == nil || !run.Recorded || run.Failed != "" || run.Revision == i.Next.Number {
 		return nil
 	}
-	info, err := h.Get(ctx, i.Desired.Release, run.Revision)
-	if err != nil || info == nil {
-		return err
-	}
-	if info.Status == record.StatusDeployed {
-		i.Next.Stale = append(i.Next.Stale, run.Revision)
-		return nil
-	}
-	_, err = h.describe(ctx, i.Desired.Release, info, record.StatusFailed, "Replaced by a newer version while its hooks ran")
+	_, err := h.Describe(ctx, i.Desired.Release, run.Revision, record.StatusFailed, "Replaced by a newer version while its hooks ran")
 	return err
 }
 
@@ -216,10 +207,10 @@ func (h History) supersedeAll(ctx context.Context, i *NewRevision, before *recor
 	return nil
 }
 
-// stale returns the other revisions that are recorded as deployed. If the hooks of the revision began in an earlier call, it searches for
-// them: a rollback that was interrupted after it wrote its own record is not in the inventory.
+// stale returns the other revisions that are recorded as deployed. If the hooks of the revision, or of one that it replaces, began in an
+// earlier call, it searches for them: the inventory does not contain a revision whose call was interrupted after it recorded it as deployed.
 func (h History) stale(ctx context.Context, i *NewRevision) ([]int, error) {
-	if i.Next.State != Resumes || len(i.Next.Stale) > 0 {
+	if i.Next.State != Resumes && !i.Next.Replaces || len(i.Next.Stale) > 0 {
 		return i.Next.Stale, nil
 	}
 	found, err := h.List(ctx, i.Desired.Release)

@@ -179,11 +179,12 @@ func TestWriteDeployed(t *testing.T) {
 		"ReplacesDeployed": {
 			reason:  "A revision is superseded if the step that deployed it failed before it marked the one before it.",
 			records: []record.Options{recorded(1, "deployed", "us", "a"), recorded(2, "deployed", "us", "b")},
-			next:    Next{Operation: hook.Rollback, Number: 3, Before: 1},
+			next:    Next{Operation: hook.Rollback, Number: 3, Before: 1, Replaces: true},
 			rec:     inventory.Part{Revision: 1, Run: pending},
 			want: want{
 				Requests: []string{
-					"GET " + secrets + "1", "GET " + secrets + "2", "POST apps/secrets", "PUT " + secrets + "1", "GET " + secrets + "2", "PUT " + secrets + "2",
+					"GET " + secrets + "1", "GET " + secrets + "2", "POST apps/secrets", "PUT " + secrets + "1", "GET " + all,
+					"GET " + secrets + "2", "PUT " + secrets + "2",
 				},
 				Statuses: []string{"1 superseded: said", "2 superseded: said", "3 deployed: Upgrade complete"}, Part: noted(3, 0),
 			},

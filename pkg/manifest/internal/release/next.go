@@ -33,6 +33,8 @@ type Next struct {
 	Before int
 	// Stale are other revisions that are recorded as deployed, because a call was interrupted before it marked them as superseded.
 	Stale []int
+	// Replaces is true if the revision replaces one whose hooks have begun, and which the inventory does not contain as deployed.
+	Replaces bool
 	// Unsearched is true if the cluster was not searched for an existing release. The record is then created and never replaced, so
 	// that an unexpected release causes a conflict.
 	Unsearched bool

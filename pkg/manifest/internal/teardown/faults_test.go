@@ -153,6 +153,18 @@ func TestRunIdentifies(t *testing.T) {
 				LeftBehind: []string{web + " (has no label " + object.LabelPartOf + ", and its UID is unknown)"},
 			},
 		},
+		"UnansweredWithoutSet": {
+			reason: "An object that the engine created without a response, and that the watch still shows, is reported as well.",
+			given: func(w *world) {
+				w.apply(strings.TrimSuffix(aConfig, "}") + `, "data": {"a": "b"}}`)
+				label(w, map[string]string{object.LabelManagedBy: object.DefaultManagedBy})
+				w.enter("web", aConfig)
+			},
+			want: outcome{
+				Log: read, Done: []string{web}, Left: both,
+				LeftBehind: []string{web + " (has no label " + object.LabelPartOf + ", and its UID is unknown)"},
+			},
+		},
 		"UnansweredKept": {
 			reason: "An object that was created and orphaned without responses is reported as kept.",
 			given: func(w *world) {

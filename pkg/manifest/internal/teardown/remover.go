@@ -130,12 +130,16 @@ func (r *remover) confirm(ctx context.Context) error {
 // mustConfirm reports whether the first pass reads the object of an entry. An object whose UID is unknown is read once, to report what
 // stays, and again before it counts as gone, because the request that creates it may arrive late.
 func (r *remover) mustConfirm(e *inventory.Entry) bool {
-	switch Decide(e, r.facts(e), r.in.Set) {
+	f := r.facts(e)
+	_, reported := r.out.NonMembers[e.Ref()]
+	switch Decide(e, f, r.in.Set) {
 	case Confirm:
 		return true
 	case Ask:
-		_, reported := r.out.NonMembers[e.Ref()]
 		return !reported
+	case NotOurs:
+		// The engine applied it, and it lost the label of the ApplySet only.
+		return !reported && e.UID == "" && f.State.Set == "" && f.State.Owned != ""
 	default:
 		return false
 	}
