@@ -22,6 +22,8 @@ type module struct {
 	packages map[Tool]string
 	// ldflags are linker flags in addition to -s -w.
 	ldflags map[Tool]string
+	// files are the names of binaries that differ from the names of the tools. Servers use the name of their binary as a field manager.
+	files map[Tool]string
 	// usually is the typical duration of the first build of a tool on two cores, after the tools before it in order.
 	// Tools that take only seconds have no entry.
 	usually map[Tool]string

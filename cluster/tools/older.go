@@ -23,13 +23,13 @@ func older() []module {
 	var out []module
 	for _, version := range olderVersions() {
 		minor := strings.TrimPrefix(semver.MajorMinor(version), "v")
-		m := module{dir: "servers-" + minor, packages: map[Tool]string{}, ldflags: map[Tool]string{}, usually: map[Tool]string{}}
+		m := module{dir: "servers-" + minor, packages: map[Tool]string{}, ldflags: map[Tool]string{}, files: map[Tool]string{}, usually: map[Tool]string{}}
 		for _, t := range []Tool{KubeAPIServer, KubeControllerManager, KubeScheduler} {
 			name := Older(t, minor)
 			m.order = append(m.order, name)
 			m.packages[name] = "k8s.io/kubernetes/cmd/" + string(t)
 			m.ldflags[name] = kubernetesVersion(version)
-			m.usually[name] = servers().usually[t]
+			m.files[name], m.usually[name] = string(t), servers().usually[t]
 		}
 		out = append(out, m)
 	}

@@ -231,8 +231,13 @@ func TestOlder(t *testing.T) {
 			}
 		}
 	}
-	if got := older()[0].order[0]; got != Older(KubeAPIServer, "1.34") {
+	first := older()[0]
+	if got := first.order[0]; got != Older(KubeAPIServer, "1.34") {
 		t.Errorf("older(): want %q first, got %q", Older(KubeAPIServer, "1.34"), got)
+	}
+	b := build{tool: first.order[0], module: first, dir: "dir"}
+	if diff := cmp.Diff(filepath.Join("dir", "kube-apiserver"), b.path()); diff != "" {
+		t.Errorf("the name of the binary, which is a field manager: -want, +got:\n%s", diff)
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 
 // TestServerFence checks that a real API server refuses to apply or delete an inventory that was changed, deleted or replaced.
 func TestServerFence(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	c := connected()
 	defer c.Close()

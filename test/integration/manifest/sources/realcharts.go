@@ -208,6 +208,7 @@ func differences(ctx context.Context, _ *Space, objects []*unstructured.Unstruct
 		for _, u := range []*unstructured.Unstructured{is, would} {
 			u.SetManagedFields(nil)
 			u.SetResourceVersion("")
+			unstructured.RemoveNestedField(u.Object, "status") // Controllers can change it between both requests.
 		}
 		if diff := cmp.Diff(would.Object, is.Object); diff != "" {
 			out = append(out, title(want)+": -helm, +is:\n"+diff)
