@@ -72,7 +72,9 @@ func (b build) hash(ctx context.Context) (string, error) {
 }
 
 // path returns the path of the binary, which may not exist.
-func (b build) path() string { return filepath.Join(b.dir, cmp.Or(b.module.files[b.tool], string(b.tool))) }
+func (b build) path() string {
+	return filepath.Join(b.dir, cmp.Or(b.module.files[b.tool], string(b.tool)))
+}
 
 func (b build) exists() bool {
 	_, err := os.Stat(b.path())
