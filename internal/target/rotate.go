@@ -58,8 +58,9 @@ func (p *Pool) Rotate(consumers []string, c Credentials) (left []string, connect
 	return left, connected
 }
 
-// exchange replaces the token of the connection with the lineage of credentials. It returns nil if there is no such connection, or if it
-// already uses the credentials. If another connection uses them, the consumers must share it, as if they had always been equal.
+// exchange replaces the token of the connection that was opened with an earlier version of the credentials. It returns nil if no
+// connection has their lineage, or if a connection uses these credentials already. If that is a different connection, which was opened
+// with the new credentials, the consumers move to it.
 func (p *Pool) exchange(c Credentials) *Cluster {
 	k, err := p.restConfig(c)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -81,17 +82,23 @@ func SetupRotations(mgr ctrl.Manager, o controller.Options, connections Connecti
 func (r *Rotations) ofSecret(list client.ObjectList) handler.MapFunc {
 	return func(ctx context.Context, secret client.Object) []reconcile.Request {
 		l, ok := list.DeepCopyObject().(client.ObjectList)
-		fields := client.MatchingFields{indexCredentials: secret.GetNamespace() + "/" + secret.GetName()}
-		if !ok || r.client.List(ctx, l, fields, client.UnsafeDisableDeepCopy) != nil {
+		if !ok {
 			return nil
 		}
+		fields := client.MatchingFields{indexCredentials: secret.GetNamespace() + "/" + secret.GetName()}
 		var out []reconcile.Request
-		_ = meta.EachListItem(l, func(o runtime.Object) error {
-			if c, ok := o.(client.Object); ok {
-				out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(c)})
-			}
-			return nil
-		})
+		err := r.client.List(ctx, l, fields, client.UnsafeDisableDeepCopy)
+		if err == nil {
+			err = meta.EachListItem(l, func(o runtime.Object) error {
+				if c, ok := o.(client.Object); ok {
+					out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(c)})
+				}
+				return nil
+			})
+		}
+		if err != nil {
+			utilruntime.HandleErrorWithContext(ctx, err, "Cannot list the configs that use a Secret", "kind", r.kind, "secret", client.ObjectKeyFromObject(secret))
+		}
 		return out
 	}
 }

@@ -126,7 +126,7 @@ func TestRotations(t *testing.T) {
 			users: []string{"n/api", "n/failed", "n/web"}, changed: 1, err: true,
 		},
 		"Gone":    {reason: "The deletion of the config queues its Manifests.", config: "gone", changed: 1},
-		"Stopped": {reason: "There is no queue yet.", config: "c", stopped: true, again: queueTime},
+		"Stopped": {reason: "The controller of Manifests has not started, so the config is reconciled again later.", config: "c", stopped: true, again: queueTime},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

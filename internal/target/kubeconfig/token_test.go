@@ -44,7 +44,7 @@ func TestExceptToken(t *testing.T) {
 		"Impersonate":  {reason: "Another user is impersonated.", cluster: server, user: token + ", as: x", want: different},
 		"Groups":       {reason: "Another group is impersonated.", cluster: server, user: token + ", as: x, as-groups: [g]", want: different},
 		"Certificate":  {reason: "A certificate belongs to the network connection.", cluster: server, user: token + ", client-certificate-data: " + cert + ", client-key-data: " + key, want: none},
-		"NoToken":      {reason: "There is no token to replace.", cluster: server, user: "client-certificate-data: " + cert + ", client-key-data: " + key, want: none},
+		"NoToken":      {reason: "The user authenticates with a client certificate.", cluster: server, user: "client-certificate-data: " + cert + ", client-key-data: " + key, want: none},
 		"TokenFile":    {reason: "The file has precedence.", cluster: server, user: token + ", tokenFile: /x", want: none},
 		"Password":     {reason: "A password isn't a token.", cluster: server, user: "username: x, password: p", want: none},
 		"Exec":         {reason: "A program returns the token.", cluster: server, user: token + ", exec: {apiVersion: client.authentication.k8s.io/v1, command: x, interactiveMode: Never}", want: none},
