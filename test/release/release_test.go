@@ -21,12 +21,15 @@ import (
 // TestRelease builds a release once, and lets users verify it.
 func TestRelease(t *testing.T) {
 	w := newWorld(t)
-	for name, verify := range map[string]func(*testing.T, *world){
-		"Files": files, "Checksums": checksums, "Kymactl": kymactl, "Signatures": signatures, "Referrers": attached,
-		"Provenance": provenance, "Packages": packages, "Chart": pulled, "Notes": notes, "Again": again,
-		"Upgrade": upgraded,
+	for _, step := range []struct {
+		name   string
+		verify func(*testing.T, *world)
+	}{
+		// The first one pushes another release, so that the others show that releases do not affect each other in a registry.
+		{"Upgrade", upgraded}, {"Files", files}, {"Checksums", checksums}, {"Kymactl", kymactl}, {"Signatures", signatures},
+		{"Referrers", attached}, {"Provenance", provenance}, {"Packages", packages}, {"Chart", pulled}, {"Notes", notes}, {"Again", again},
 	} {
-		t.Run(name, func(t *testing.T) { verify(t, w) })
+		t.Run(step.name, func(t *testing.T) { step.verify(t, w) })
 	}
 }
 
@@ -129,7 +132,8 @@ func signatures(t *testing.T, w *world) {
 	}
 }
 
-// attached checks that oras finds the SBOM and the provenance of all artifacts, and that they are the files of the release.
+// attached checks that oras finds the SBOM and the provenance of all artifacts, and that they are the files of the release. An artifact
+// that did not change since another release, as the configuration, has the documents of both.
 func attached(t *testing.T, w *world) {
 	const spdx, intoto = "application/spdx+json", "application/vnd.in-toto+json"
 	for reference, bill := range map[string]string{
@@ -142,16 +146,16 @@ func attached(t *testing.T, w *world) {
 		configuration + "@" + w.digest(t, configuration): configuration + ".spdx.json",
 	} {
 		found := referrers(t, w.base+"/"+reference)
-		if found[bill].ArtifactType != spdx || found["provenance.intoto.json"].ArtifactType != intoto {
-			t.Errorf("oras discover %s: want an SBOM and a provenance, got %v", reference, found)
-			continue
-		}
-		for _, name := range []string{bill, "provenance.intoto.json"} {
+		for name, media := range map[string]string{bill: spdx, "provenance.intoto.json": intoto} {
+			if found[name].ArtifactType != media {
+				t.Errorf("oras discover %s: want %s of type %s, got %v", reference, name, media, found)
+				continue
+			}
 			dir := t.TempDir()
 			ok(t, tools.Oras, "pull", "--plain-http", "--output", dir, found[name].Reference)
 			got, err := os.ReadFile(filepath.Join(dir, name))
 			if err != nil || !bytes.Equal(got, w.read(t, name)) {
-				t.Errorf("oras pull of %s of %s: %v", name, reference, err)
+				t.Errorf("oras pull of %s of %s: it is not the file of the release: %v", name, reference, err)
 			}
 		}
 	}

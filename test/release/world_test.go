@@ -154,22 +154,22 @@ func ok(t *testing.T, name tools.Tool, args ...string) string {
 type referrer struct {
 	Reference    string `json:"reference"`
 	ArtifactType string `json:"artifactType"`
+	// Annotations contain the file and the release.
+	Annotations map[string]string `json:"annotations"`
 }
 
-// referrers returns the referrers of a manifest by the names of their files.
+// referrers returns the referrers of a manifest that belong to the release, by the names of their files.
 func referrers(t *testing.T, reference string) map[string]referrer {
 	t.Helper()
 	var found struct {
-		Manifests []struct {
-			referrer
-
-			Annotations map[string]string `json:"annotations"`
-		} `json:"manifests"`
+		Manifests []referrer `json:"manifests"`
 	}
 	decode(t, []byte(ok(t, tools.Oras, "discover", "--plain-http", "--format", "json", reference)), &found)
 	out := map[string]referrer{}
 	for _, m := range found.Manifests {
-		out[m.Annotations["org.opencontainers.image.title"]] = m.referrer
+		if m.Annotations["org.opencontainers.image.version"] == version {
+			out[m.Annotations["org.opencontainers.image.title"]] = m
+		}
 	}
 	return out
 }

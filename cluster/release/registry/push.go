@@ -22,6 +22,8 @@ const (
 	emptyType types.MediaType = "application/vnd.oci.empty.v1+json"
 	// titleKey is the annotation with the name of a file, under which clients save it.
 	titleKey = "org.opencontainers.image.title"
+	// versionKey is the annotation with the release of a document. An artifact that two releases contain has the documents of both.
+	versionKey = "org.opencontainers.image.version"
 )
 
 // A Document is an SBOM or a provenance.
@@ -44,10 +46,10 @@ type Artifact struct {
 	Parts     map[v1.Hash][]Document
 }
 
-// Push pushes an artifact to base/<name>:<tag>, and its documents as referrers. It returns the reference with the digest. A push of
+// Push pushes an artifact to base/<name>:<tag>, and its documents as referrers. The tag is also the version of the documents. It returns the reference with the digest. A push of
 // the same artifact changes nothing.
 func Push(ctx context.Context, base, tag string, a Artifact) (name.Digest, error) {
-	tag = cmp.Or(a.Tag, tag)
+	release, tag := tag, cmp.Or(a.Tag, tag)
 	repository, err := name.NewRepository(base + "/" + a.Name)
 	if err != nil {
 		return name.Digest{}, errors.Wrap(err, "invalid registry")
@@ -60,7 +62,7 @@ func Push(ctx context.Context, base, tag string, a Artifact) (name.Digest, error
 	if err := write(repository.Tag(tag), a.Manifest, options); err != nil {
 		return name.Digest{}, errors.Wrapf(err, "cannot push %s", repository.Tag(tag))
 	}
-	if err := attach(repository, subject, a.Documents, options); err != nil {
+	if err := attach(repository, subject, release, a.Documents, options); err != nil {
 		return name.Digest{}, err
 	}
 	index, ok := a.Manifest.(v1.ImageIndex)
@@ -73,7 +75,7 @@ func Push(ctx context.Context, base, tag string, a Artifact) (name.Digest, error
 	}
 	for i := range parts.Manifests {
 		part := &parts.Manifests[i]
-		if err := attach(repository, part, a.Parts[part.Digest], options); err != nil {
+		if err := attach(repository, part, release, a.Parts[part.Digest], options); err != nil {
 			return name.Digest{}, err
 		}
 	}
@@ -90,8 +92,8 @@ func write(tag name.Tag, manifest partial.Describable, options []remote.Option) 
 	return errors.Errorf("unknown manifest %T", manifest)
 }
 
-// attach pushes documents as referrers of a manifest.
-func attach(repository name.Repository, subject *v1.Descriptor, documents []Document, options []remote.Option) error {
+// attach pushes documents of a release as referrers of a manifest.
+func attach(repository name.Repository, subject *v1.Descriptor, release string, documents []Document, options []remote.Option) error {
 	for _, d := range documents {
 		config, layer := static.NewLayer([]byte("{}"), emptyType), static.NewLayer(d.Data, types.MediaType(d.MediaType))
 		for _, l := range []v1.Layer{config, layer} {
@@ -99,7 +101,7 @@ func attach(repository name.Repository, subject *v1.Descriptor, documents []Docu
 				return errors.Wrapf(err, "cannot push %s to %s", d.Name, repository)
 			}
 		}
-		manifest, err := referrer(subject, d, config, layer)
+		manifest, err := referrer(subject, release, d, config, layer)
 		if err != nil {
 			return err
 		}
@@ -124,8 +126,8 @@ func (m manifest) RawManifest() ([]byte, error) { return m, nil }
 // MediaType returns the type of the manifest.
 func (manifest) MediaType() (types.MediaType, error) { return types.OCIManifestSchema1, nil }
 
-// referrer returns the manifest of a document.
-func referrer(subject *v1.Descriptor, d Document, config, layer v1.Layer) (manifest, error) {
+// referrer returns the manifest of a document of a release.
+func referrer(subject *v1.Descriptor, release string, d Document, config, layer v1.Layer) (manifest, error) {
 	c, err := partial.Descriptor(config)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot describe an empty configuration")
@@ -138,7 +140,7 @@ func referrer(subject *v1.Descriptor, d Document, config, layer v1.Layer) (manif
 	raw, err := json.Marshal(v1.Manifest{
 		SchemaVersion: 2, MediaType: types.OCIManifestSchema1, ArtifactType: d.MediaType, Config: *c, Layers: []v1.Descriptor{*l},
 		Subject:     &v1.Descriptor{MediaType: subject.MediaType, Size: subject.Size, Digest: subject.Digest},
-		Annotations: map[string]string{titleKey: d.Name},
+		Annotations: map[string]string{titleKey: d.Name, versionKey: release},
 	})
 	return raw, errors.Wrapf(err, "cannot encode the manifest of %s", d.Name)
 }

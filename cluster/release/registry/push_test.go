@@ -63,6 +63,9 @@ func referrers(t *testing.T, subject name.Digest) []string {
 			t.Errorf("the subject of a referrer of %s is %v, %v", subject, m, err)
 			continue
 		}
+		if m.Annotations["org.opencontainers.image.version"] != "v1.0.0" {
+			t.Errorf("the annotations of a referrer of %s don't name the release: %v", subject, m.Annotations)
+		}
 		out = append(out, m.ArtifactType)
 	}
 	slices.Sort(out)

@@ -25,6 +25,9 @@ const (
 	watchInterval = 25 * time.Millisecond
 	// patience is how long a child runs before its priority is lowered.
 	patience = 100 * time.Millisecond
+	// maxCompeting is the CPU time after which a child gets only what others leave, even of a single CPU. A child of low priority still
+	// delays each process that becomes ready to run by up to a scheduling period. Charts that are used in practice take less.
+	maxCompeting = time.Second
 	// memoryReserve is the memory that a child can use in addition to its limit before the parent kills it, for example memory
 	// that the Go runtime reserves. Usually, the child ends itself before that, unless it is too busy to measure its memory.
 	memoryReserve = 128 << 20
@@ -130,10 +133,10 @@ func (p *Pool) exchange(ctx context.Context, tenant string, x *exchange, r *requ
 }
 
 // watch kills a child when ctx ends, or when its memory exceeds the limit. If a child takes long, watch lowers its priority,
-// and starts its successor.
+// and starts its successor. If it takes even longer, it only gets idle CPUs.
 func (p *Pool) watch(ctx context.Context, c *process, done <-chan struct{}) {
-	begin := time.Now()
-	low := false
+	begin, pid := time.Now(), c.cmd.Process.Pid
+	low, idle := false, false
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
 	for {
@@ -147,14 +150,18 @@ func (p *Pool) watch(ctx context.Context, c *process, done <-chan struct{}) {
 			return
 		case <-tick.C:
 		}
-		if !confine.Race && memoryOf(c.cmd.Process.Pid) > p.options.Limits.Memory+memoryReserve {
+		if !confine.Race && memoryOf(pid) > p.options.Limits.Memory+memoryReserve {
 			c.kill(ReasonMemory)
 			return
 		}
 		if !low && time.Since(begin) > patience {
 			low = true
-			lowerPriority(c.cmd.Process.Pid)
+			lowerPriority(pid)
 			p.refill()
+		}
+		if !idle && cpuTimeOf(pid) > maxCompeting {
+			idle = true
+			useIdleCPUs(pid)
 		}
 	}
 }
