@@ -44,8 +44,11 @@ func discovering(groups, kinds int) string {
 	})
 }
 
-// A flood is the target, but each ConfigMap in its responses has more labels, and watches begin with more ConfigMaps.
+// A flood is the target, but each ConfigMap of a namespace has more labels in its responses, and watches begin with more ConfigMaps.
 type flood struct {
+	// namespace is the namespace of the ConfigMaps. Others stay as they are: objects of other tenants are not in a cluster of this tenant,
+	// so that their installs must not cause larger responses.
+	namespace string
 	// size is the size of the labels of each ConfigMap, in bytes.
 	size int
 	// objects is the number of ConfigMaps at the beginning of a watch that begins with a list.
@@ -106,7 +109,10 @@ func (f *flood) change(body io.ReadCloser, list bool) io.ReadCloser {
 		}
 		for lines := bufio.NewReader(body); err == nil; {
 			line, readErr := lines.ReadBytes('\n')
-			if _, err = in.Write(bytes.ReplaceAll(line, []byte(`"labels":{`), []byte(`"labels":{`+f.labels+`,`))); err == nil {
+			if bytes.Contains(line, []byte(`"namespace":"`+f.namespace+`"`)) {
+				line = bytes.ReplaceAll(line, []byte(`"labels":{`), []byte(`"labels":{`+f.labels+`,`))
+			}
+			if _, err = in.Write(line); err == nil {
 				err = readErr
 			}
 		}

@@ -88,6 +88,22 @@ func (t *tenant) fastest(ctx SpecContext) time.Duration {
 	return best
 }
 
+// expectHardlyDelayed measures installs while something happens, and fails if they take more than 1.2 times as long as before. Other
+// processes on the machine can only make them slower, so it measures more often if they are. prepare runs before each median.
+func (t *tenant) expectHardlyDelayed(ctx SpecContext, before time.Duration, what string, prepare func(i int)) {
+	GinkgoHelper()
+	limit, during := before*12/10, time.Hour
+	for i := 0; i < 3*tries && (i < tries || during > limit); i++ {
+		prepare(i)
+		during = min(during, t.median(ctx))
+	}
+	GinkgoWriter.Printf("an install takes %s without and %s with %s\n", before, during, what)
+	Expect(during).To(BeNumerically("<=", limit))
+}
+
+// unprepared does nothing.
+func unprepared(int) {}
+
 // A cost describes what the provider did during a period.
 type cost struct {
 	time                                  time.Duration
