@@ -30,7 +30,7 @@ func TestMetrics(t *testing.T) {
 	m.Events.Count("Manifest", "Warning", "DriftDetected")
 	m.ChangeSeconds.Observe("Installed", 20*time.Second)
 	m.StepSeconds.Observe("apply", 20*time.Millisecond)
-	m.QueueSeconds.Observe("managed/kyma", "Low", 20*time.Millisecond)
+	m.QueueSeconds.Observe("managed/kyma", "Rollout", 20*time.Millisecond)
 	c := bytelru.New[string, string]("tests", 1<<20)
 	c.AddSized("a", "x", 44)
 	for _, key := range []string{"a", "a", "b"} {
@@ -73,19 +73,19 @@ provider_kyma_module_change_seconds_sum{change="Installed"} 20
 provider_kyma_module_change_seconds_count{change="Installed"} 1
 # HELP provider_kyma_queue_seconds Duration for which objects wait for a reconcile after they are due, by controller and priority (High or Low).
 # TYPE provider_kyma_queue_seconds histogram
-provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Low",le="0.001"} 0
-provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Low",le="0.004"} 0
-provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Low",le="0.016"} 0
-provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Low",le="0.064"} 1
-provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Low",le="0.256"} 1
-provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Low",le="1.024"} 1
-provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Low",le="4.096"} 1
-provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Low",le="16.384"} 1
-provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Low",le="65.536"} 1
-provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Low",le="262.144"} 1
-provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Low",le="+Inf"} 1
-provider_kyma_queue_seconds_sum{controller="managed/kyma",priority="Low"} 0.02
-provider_kyma_queue_seconds_count{controller="managed/kyma",priority="Low"} 1
+provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Rollout",le="0.001"} 0
+provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Rollout",le="0.004"} 0
+provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Rollout",le="0.016"} 0
+provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Rollout",le="0.064"} 1
+provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Rollout",le="0.256"} 1
+provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Rollout",le="1.024"} 1
+provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Rollout",le="4.096"} 1
+provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Rollout",le="16.384"} 1
+provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Rollout",le="65.536"} 1
+provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Rollout",le="262.144"} 1
+provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Rollout",le="+Inf"} 1
+provider_kyma_queue_seconds_sum{controller="managed/kyma",priority="Rollout"} 0.02
+provider_kyma_queue_seconds_count{controller="managed/kyma",priority="Rollout"} 1
 # HELP provider_kyma_shards Number of shards that this replica holds. Always 0 if there is only one shard.
 # TYPE provider_kyma_shards gauge
 provider_kyma_shards 0

@@ -72,7 +72,7 @@ func SetupRotations(mgr ctrl.Manager, o controller.Options, connections Connecti
 		}
 	}
 	return source.Func(func(_ context.Context, q priority.Queue) error {
-		q = priority.Low(q)
+		q = priority.With(priority.Rollout, q)
 		manifests.Store(&q)
 		return nil
 	}), nil

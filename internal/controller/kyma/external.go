@@ -121,7 +121,7 @@ func (e *external) Observe(ctx context.Context, k *v1alpha1.Kyma) (managed.Exter
 		// The managed reconciler writes the references with other fields before it calls Create.
 		k.Spec.ResourceRefs = refs
 	}
-	e.endRollouts()
+	e.removeCauses()
 	e.reportWithoutUpdate(k, exists, upToDate)
 	return managed.ExternalObservation{ResourceExists: exists, ResourceUpToDate: upToDate, Diff: describe(e.steps)}, nil
 }
@@ -230,7 +230,9 @@ func (e *external) executeStep(ctx context.Context, k *v1alpha1.Kyma, s *step) (
 		return false, nil
 	}
 	if s.desired != nil {
-		e.setPriority(k, s.desired)
+		// If no edit of the Kyma waits for the write, it is part of a rollout.
+		causes := e.connector.priorities
+		causes.SetCause(client.ObjectKeyFromObject(s.desired), causes.PriorityOf(client.ObjectKeyFromObject(k), priority.Rollout))
 		// If another Manifest has replaced this one, the next pass handles it.
 		if applied, err = e.connector.store.apply(ctx, k, s.desired); err != nil || !applied {
 			return false, err
@@ -250,22 +252,13 @@ func (e *external) executeStep(ctx context.Context, k *v1alpha1.Kyma, s *step) (
 	return applied, nil
 }
 
-// endRollouts ends the rollouts of Manifests that are Ready in their desired form.
-func (e *external) endRollouts() {
+// removeCauses forgets why Manifests were written that are Ready in their desired form.
+func (e *external) removeCauses() {
 	for i := range e.steps {
 		if s := &e.steps[i]; s.action == actionNone && s.live != nil && s.status.State == v1alpha1.StateReady {
-			e.connector.priorities.EndRollout(client.ObjectKeyFromObject(s.live))
+			e.connector.priorities.RemoveCause(client.ObjectKeyFromObject(s.live))
 		}
 	}
-}
-
-// setPriority starts the rollout of a Manifest before it is written, or ends it if an edit of the Kyma waits for the write.
-func (e *external) setPriority(k *v1alpha1.Kyma, desired *v1alpha1.Manifest) {
-	if e.connector.priorities.LastEdit(client.ObjectKeyFromObject(k)) != 0 {
-		e.connector.priorities.EndRollout(client.ObjectKeyFromObject(desired))
-		return
-	}
-	e.connector.priorities.StartRollout(client.ObjectKeyFromObject(desired))
 }
 
 // references returns references to the Manifests of the modules that the Kyma has. Tools follow them to show a tree.

@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -50,17 +49,17 @@ func TestEditComesFirst(t *testing.T) {
 	}{
 		"Template": {
 			"A new version comes to all.", func(w *watches, q queue) {
-				priority.LowHandler(w.usersOfTemplate).Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: &tpl, ObjectNew: newer}, q)
+				priority.RolloutHandler(w.usersOfTemplate).Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: &tpl, ObjectNew: newer}, q)
 			}, change,
 		},
 		"TemplateMade": {
 			"So does a new template.", func(w *watches, q queue) {
-				priority.LowHandler(w.usersOfTemplate).Create(t.Context(), ctrlevent.CreateEvent{Object: newer}, q)
+				priority.RolloutHandler(w.usersOfTemplate).Create(t.Context(), ctrlevent.CreateEvent{Object: newer}, q)
 			}, change,
 		},
 		"Config": {
 			"A config is that of many.", func(w *watches, q queue) {
-				priority.LowHandler(w.usersOfConfig).Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: config, ObjectNew: config}, q)
+				priority.RolloutHandler(w.usersOfConfig).Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: config, ObjectNew: config}, q)
 			}, change,
 		},
 		"Start": {
@@ -76,7 +75,7 @@ func TestEditComesFirst(t *testing.T) {
 					was := &manifests[i]
 					is := was.DeepCopy()
 					is.ResourceVersion, is.Generation = "new", is.Generation+1
-					w.priorities.StartRollout(client.ObjectKeyFromObject(is))
+					w.priorities.SetCause(client.ObjectKeyFromObject(is), priority.Rollout)
 					w.manifests().Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: was, ObjectNew: is}, q)
 				}
 			}, change,
@@ -129,9 +128,9 @@ func TestEditComesFirst(t *testing.T) {
 			k := &fleet[many/2]
 			tc.user(w, q, k)
 			poll(t, func() bool {
-				got, priority, _ := q.GetWithPriority()
-				if got.Name != k.Name && priority != handler.LowPriority {
-					t.Fatalf("\n%s\n%s has priority %d", tc.reason, got.Name, priority)
+				got, p, _ := q.GetWithPriority()
+				if got.Name != k.Name && p > priority.Rollout {
+					t.Fatalf("\n%s\n%s has priority %d", tc.reason, got.Name, p)
 				}
 				return got.Name == k.Name
 			})
@@ -152,7 +151,7 @@ func change(w *watches, q queue, k *v1alpha1.Kyma) {
 func templateFlood(t *testing.T, was, is *v1alpha1.ModuleTemplate) func(w *watches, q queue) {
 	t.Helper()
 	return func(w *watches, q queue) {
-		priority.LowHandler(w.usersOfTemplate).Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: was, ObjectNew: is}, q)
+		priority.RolloutHandler(w.usersOfTemplate).Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: was, ObjectNew: is}, q)
 	}
 }
 
@@ -181,34 +180,41 @@ func TestOwnWrites(t *testing.T) {
 	}
 }
 
-// TestLaneOfManifest checks whether a write of a Manifest counts as the result of an edit of its Kyma.
-func TestLaneOfManifest(t *testing.T) {
+// TestCauseOfManifest checks which priority a Manifest has because of what its Kyma wrote.
+func TestCauseOfManifest(t *testing.T) {
 	k := newKyma(v1alpha1.Module{Name: "a"})
 	older, newer := newTemplate("a", "regular", "1.0.0"), newTemplate("a", "regular", "1.1.0")
 	cases := map[string]struct {
 		reason   string
-		edit     bool
+		edit     *int
 		children []*v1alpha1.Manifest
 		before   bool
-		want     bool
+		want     int
 	}{
-		"Rollout":        {reason: "A new version has low priority, because it affects many Kymas.", children: []*v1alpha1.Manifest{installed(k, older)}, want: true},
-		"RolloutOfFirst": {reason: "The first version of a module from a new template has low priority, too.", want: true},
-		"Edit":           {reason: "A user waits for an edit, even if it comes with a new version.", edit: true, children: []*v1alpha1.Manifest{installed(k, older)}, before: true},
-		"EditOfFirst":    {reason: "A user waits for a new module.", edit: true},
-		"Arrived":        {reason: "The rollout of a Manifest that is Ready in its desired form ends.", children: []*v1alpha1.Manifest{installed(k, newer)}, before: true},
-		"OnItsWay":       {reason: "The rollout of a Manifest that is not Ready continues.", children: []*v1alpha1.Manifest{installed(k, newer, in(v1alpha1.StateProcessing, ""))}, before: true, want: true},
+		"Rollout":        {reason: "A new version has low priority, because it affects many Kymas.", children: []*v1alpha1.Manifest{installed(k, older)}, want: priority.Rollout},
+		"RolloutOfFirst": {reason: "The first version of a module from a new template has low priority, too.", want: priority.Rollout},
+		"Edit": {
+			reason: "A user waits for an edit, even if it comes with a new version.", edit: new(priority.User),
+			children: []*v1alpha1.Manifest{installed(k, older)}, before: true, want: priority.User,
+		},
+		"EditOfFirst": {reason: "A user waits for a new module.", edit: new(priority.User), want: priority.User},
+		"New":         {reason: "The modules of a new Kyma wait for edits.", edit: new(priority.Install), want: priority.Install},
+		"Arrived":     {reason: "The rollout of a Manifest that is Ready in its desired form ends.", children: []*v1alpha1.Manifest{installed(k, newer)}, before: true, want: priority.State},
+		"OnItsWay": {
+			reason:   "The rollout of a Manifest that is not Ready continues.",
+			children: []*v1alpha1.Manifest{installed(k, newer, in(v1alpha1.StateProcessing, ""))}, before: true, want: priority.Rollout,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			key := client.ObjectKey{Namespace: k.Namespace, Name: "k-a"}
 			e := newExternal(&server{}, newRecorder(), nil, []v1alpha1.ModuleTemplate{newer}, tc.children...)
 			e.connector.priorities = priority.NewTracker()
-			if tc.edit {
-				e.connector.priorities.AddEdit(client.ObjectKeyFromObject(k))
+			if tc.edit != nil {
+				e.connector.priorities.AddEdit(client.ObjectKeyFromObject(k), *tc.edit)
 			}
 			if tc.before {
-				e.connector.priorities.StartRollout(key)
+				e.connector.priorities.SetCause(key, priority.Rollout)
 			}
 			k := k.DeepCopy()
 			if _, err := e.Observe(t.Context(), k); err != nil {
@@ -217,8 +223,8 @@ func TestLaneOfManifest(t *testing.T) {
 			if err := e.execute(t.Context(), k); err != nil {
 				t.Fatal(err)
 			}
-			if got := e.connector.priorities.IsRollingOut(key); got != tc.want {
-				t.Errorf("\n%s\nRolling(...): want %t, got %t", tc.reason, tc.want, got)
+			if got := e.connector.priorities.Cause(key, priority.State); got != tc.want {
+				t.Errorf("\n%s\nCause(...): want %s, got %s", tc.reason, priority.NameOf(tc.want), priority.NameOf(got))
 			}
 		})
 	}
@@ -255,11 +261,11 @@ func TestCarriedOut(t *testing.T) {
 					return tc.res, tc.err
 				}),
 			}
-			p.connector.priorities.AddEdit(key)
+			p.connector.priorities.AddEdit(key, priority.User)
 			if _, err := p.Reconcile(t.Context(), reconcile.Request{NamespacedName: key}); (err != nil) != tc.fails {
 				t.Fatal(err)
 			}
-			if got := p.connector.priorities.LastEdit(key) == 0; got != tc.want {
+			if got := p.connector.priorities.LastEdit(key).Number == 0; got != tc.want {
 				t.Errorf("\n%s\nwant carried out %t, got %t", tc.reason, tc.want, got)
 			}
 		})

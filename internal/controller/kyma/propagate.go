@@ -21,6 +21,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
@@ -55,7 +56,7 @@ func (p *propagator) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{RequeueAfter: conflictRetry}, nil
 	}
 	if err == nil && !res.Requeue { //nolint:staticcheck // The managed reconciler sets it.
-		p.connector.priorities.RemoveEdit(req.NamespacedName, edit)
+		p.connector.priorities.RemoveEdit(req.NamespacedName, edit.Number)
 		res.RequeueAfter = wake.limit(res.RequeueAfter, p.connector.currentTime())
 	}
 	return res, err
@@ -154,7 +155,7 @@ func (p *propagator) propagate(ctx context.Context, k *v1alpha1.Kyma) ([]*v1alph
 		if !needsUpdate(m, desired) {
 			continue
 		}
-		p.connector.priorities.EndRollout(client.ObjectKeyFromObject(m))
+		p.connector.priorities.SetCause(client.ObjectKeyFromObject(m), priority.User)
 		desired.ResourceVersion = m.ResourceVersion
 		_, err := p.connector.store.apply(ctx, k, desired)
 		switch {

@@ -51,7 +51,7 @@ func requestsFor(l *v1alpha1.KymaList, selects func(k *v1alpha1.Kyma) bool) []re
 func (w *watches) releases() handler.EventHandler {
 	add := func(q queue, requests []reconcile.Request) {
 		for _, r := range requests {
-			priority.Low(q).Add(r)
+			priority.With(priority.Rollout, q).Add(r)
 		}
 	}
 	return handler.Funcs{

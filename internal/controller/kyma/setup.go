@@ -56,20 +56,20 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			return settings.Spread(poll, o.PollJitter)
 		}))...)
 	w := &watches{client: client, priorities: o.Priorities}
-	configs, changed := priority.LowHandler(w.usersOfConfig), builder.WithPredicates(afterStart(), predicate.GenerationChangedPredicate{})
+	configs, changed := priority.RolloutHandler(w.usersOfConfig), builder.WithPredicates(afterStart(), predicate.GenerationChangedPredicate{})
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(o.Controller()).
 		Watches(&v1alpha1.Kyma{}, w.kymas(), builder.WithPredicates(predicate.Not(firstWrite()), predicate.Or(resource.DesiredStateChanged(), finalizerRemoved()))).
 		Watches(&v1alpha1.Manifest{}, w.manifests()).
-		Watches(&v1alpha1.ModuleTemplate{}, priority.LowHandler(w.usersOfTemplate), builder.WithPredicates(afterStart(), templateUpdates())).
+		Watches(&v1alpha1.ModuleTemplate{}, priority.RolloutHandler(w.usersOfTemplate), builder.WithPredicates(afterStart(), templateUpdates())).
 		Watches(&v1alpha1.ModuleReleaseMeta{}, w.releases(), builder.WithPredicates(afterStart())).
-		Watches(&v1alpha1.RolloutPolicy{}, priority.LowHandler(w.usersOfPolicy), changed).
+		Watches(&v1alpha1.RolloutPolicy{}, priority.RolloutHandler(w.usersOfPolicy), changed).
 		Watches(&v1alpha1.ProviderConfig{}, configs, changed).
 		Watches(&v1alpha1.ClusterProviderConfig{}, configs, changed).
 		WatchesRawSource(o.Shards.Queue(&v1alpha1.KymaList{})).
-		Complete(o.Shards.Limit(priority.LowPolls(p, later), &v1alpha1.Kyma{}, func(nn types.NamespacedName) {
-			o.Priorities.RemoveEdit(nn, o.Priorities.LastEdit(nn))
+		Complete(o.Shards.Limit(priority.ResyncPolls(p, later), &v1alpha1.Kyma{}, func(nn types.NamespacedName) {
+			o.Priorities.RemoveEdit(nn, o.Priorities.LastEdit(nn).Number)
 		}))
 	return errors.Wrapf(err, "cannot set up controller %s", name)
 }

@@ -41,26 +41,34 @@ type watches struct {
 	priorities *priority.Tracker
 }
 
-// kymas handles events about Kymas. Edits by users come first; writes of the provider have the low priority of a poll.
+// kymas handles events about Kymas. Edits by users come first; writes of the provider have the priority of a poll.
 func (w *watches) kymas() handler.EventHandler {
-	add := func(o client.Object, q queue) {
+	add := func(o client.Object, q queue, otherwise int) {
 		key := client.ObjectKeyFromObject(o)
-		priority.LowIf(q, w.priorities.LastEdit(key) == 0).Add(reconcile.Request{NamespacedName: key})
+		priority.With(w.priorities.PriorityOf(key, otherwise), q).Add(reconcile.Request{NamespacedName: key})
 	}
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e ctrlevent.CreateEvent, q queue) {
-			if !e.IsInInitialList && e.Object.GetAnnotations()[v1alpha1.AnnotationKymaSetDigest] == "" {
-				w.priorities.AddEdit(client.ObjectKeyFromObject(e.Object))
+			switch {
+			case e.IsInInitialList:
+				add(e.Object, q, priority.Resync)
+			case e.Object.GetAnnotations()[v1alpha1.AnnotationKymaSetDigest] != "":
+				add(e.Object, q, priority.Rollout)
+			default:
+				w.priorities.AddEdit(client.ObjectKeyFromObject(e.Object), priority.Install)
+				add(e.Object, q, priority.Install)
 			}
-			add(e.Object, q)
 		},
 		UpdateFunc: func(_ context.Context, e ctrlevent.UpdateEvent, q queue) {
 			was, ok := e.ObjectOld.(*v1alpha1.Kyma)
 			is, isok := e.ObjectNew.(*v1alpha1.Kyma)
-			if ok && isok && isEdit(was, is) && !isOfSet(was, is) {
-				w.priorities.AddEdit(client.ObjectKeyFromObject(is))
+			otherwise := priority.Resync
+			if ok && isok && isEdit(was, is) {
+				if otherwise = priority.Rollout; !isOfSet(was, is) {
+					w.priorities.AddEdit(client.ObjectKeyFromObject(is), priority.User)
+				}
 			}
-			add(e.ObjectNew, q)
+			add(e.ObjectNew, q, otherwise)
 		},
 		DeleteFunc: func(_ context.Context, e ctrlevent.DeleteEvent, q queue) {
 			q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.Object)})
@@ -96,7 +104,7 @@ func (w *watches) manifests() handler.EventHandler {
 				if isStateChange(was, is) && !w.isFollowed(ctx, is) {
 					after = soon
 				}
-				q := priority.LowIf(q, w.priorities.IsRollingOut(client.ObjectKeyFromObject(is)))
+				q := priority.With(w.priorities.Cause(client.ObjectKeyFromObject(is), priority.State), q)
 				add(is, q, after)
 				if ownerName(was) != ownerName(is) {
 					add(was, q, after)

@@ -75,13 +75,13 @@ func (e *enqueuer) start(q priority.Queue) {
 	e.queue = q
 }
 
-// add queues a request with low priority after a delay.
+// add queues a request with the priority of a rollout after a delay.
 func (e *enqueuer) add(r reconcile.Request, after time.Duration) {
 	e.mu.Lock()
 	q := e.queue
 	e.mu.Unlock()
 	if q != nil {
-		priority.Low(q).AddAfter(r, after)
+		priority.With(priority.Rollout, q).AddAfter(r, after)
 	}
 }
 

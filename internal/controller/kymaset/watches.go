@@ -53,10 +53,12 @@ func clusterHandler(changed func(was, is client.Object) bool) handler.EventHandl
 		},
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q priority.Queue) {
 			if changed(e.ObjectOld, e.ObjectNew) {
-				add(e.ObjectNew, priority.Low(q))
+				add(e.ObjectNew, priority.With(priority.Rollout, q))
 			}
 		},
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q priority.Queue) { add(e.Object, priority.Low(q)) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q priority.Queue) {
+			add(e.Object, priority.With(priority.Rollout, q))
+		},
 	}
 }
 
@@ -90,7 +92,7 @@ func namespaceHandler(clusters func(ctx context.Context, namespace string) []typ
 			return
 		}
 		for _, c := range clusters(ctx, e.ObjectNew.GetName()) {
-			priority.Low(q).Add(reconcile.Request{NamespacedName: c})
+			priority.With(priority.Rollout, q).Add(reconcile.Request{NamespacedName: c})
 		}
 	}}
 }

@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -37,12 +36,12 @@ func TestEditComesFirst(t *testing.T) {
 	}
 	rollout := func(w *watches, q priority.Queue) {
 		for i := range fleet {
-			w.priorities.StartRollout(client.ObjectKeyFromObject(&fleet[i]))
+			w.priorities.SetCause(client.ObjectKeyFromObject(&fleet[i]), priority.Rollout)
 			w.own().Update(context.Background(), written(&fleet[i]), q)
 		}
 	}
 	edit := func(w *watches, q priority.Queue, m *v1alpha1.Manifest) {
-		w.priorities.EndRollout(client.ObjectKeyFromObject(m))
+		w.priorities.SetCause(client.ObjectKeyFromObject(m), priority.User)
 		w.own().Update(context.Background(), written(m), q)
 	}
 	cases := map[string]struct {
@@ -54,7 +53,7 @@ func TestEditComesFirst(t *testing.T) {
 		"Install": {
 			"First installs that a ModuleTemplate causes wait for an edit of a user.", func(w *watches, q priority.Queue) {
 				for i := range fleet {
-					w.priorities.StartRollout(client.ObjectKeyFromObject(&fleet[i]))
+					w.priorities.SetCause(client.ObjectKeyFromObject(&fleet[i]), priority.Rollout)
 					w.own().Create(context.Background(), ctrlevent.CreateEvent{Object: &fleet[i]}, q)
 				}
 			}, edit,
@@ -62,18 +61,34 @@ func TestEditComesFirst(t *testing.T) {
 		"Objects": {
 			"Passes for changed objects of upgrades wait for an edit of a user.", func(w *watches, q priority.Queue) {
 				for i := range fleet {
-					w.priorities.StartRollout(client.ObjectKeyFromObject(&fleet[i]))
+					w.priorities.SetCause(client.ObjectKeyFromObject(&fleet[i]), priority.Rollout)
 					w.own().Generic(context.Background(), ctrlevent.GenericEvent{Object: &fleet[i]}, q)
 				}
 			}, edit,
 		},
 		"Config": {
 			"Passes that a config causes wait for an edit of a user.", func(w *watches, q priority.Queue) {
-				priority.LowHandler(w.ofConfig).Create(context.Background(), ctrlevent.CreateEvent{Object: &v1alpha1.ProviderConfig{}}, q)
+				priority.RolloutHandler(w.ofConfig).Create(context.Background(), ctrlevent.CreateEvent{Object: &v1alpha1.ProviderConfig{}}, q)
 			}, edit,
 		},
+		"Ready": {
+			"Changed objects of Manifests that are Ready wait for an edit of a user.", func(w *watches, q priority.Queue) {
+				for i := range fleet {
+					w.own().Generic(context.Background(), ctrlevent.GenericEvent{Object: &fleet[i]}, q)
+				}
+			}, edit,
+		},
+		"Start": {
+			"The initial list waits for changed objects.", func(w *watches, q priority.Queue) {
+				for i := range fleet {
+					w.own().Create(context.Background(), ctrlevent.CreateEvent{Object: &fleet[i], IsInInitialList: true}, q)
+				}
+			}, func(w *watches, q priority.Queue, m *v1alpha1.Manifest) {
+				w.own().Generic(context.Background(), ctrlevent.GenericEvent{Object: m}, q)
+			},
+		},
 		"Made": {"Upgrades wait for a new Manifest of a user.", rollout, func(w *watches, q priority.Queue, m *v1alpha1.Manifest) {
-			w.priorities.EndRollout(client.ObjectKeyFromObject(m))
+			w.priorities.SetCause(client.ObjectKeyFromObject(m), priority.User)
 			w.own().Create(context.Background(), ctrlevent.CreateEvent{Object: m}, q)
 		}},
 		"Annotated": {"Upgrades wait for a Manifest that is being upgraded, and whose annotation a user changed.", rollout, func(w *watches, q priority.Queue, m *v1alpha1.Manifest) {
@@ -82,7 +97,7 @@ func TestEditComesFirst(t *testing.T) {
 			w.own().Update(context.Background(), e, q)
 		}},
 		"Object": {"Upgrades wait for a pass for changed objects after an edit of a user.", rollout, func(w *watches, q priority.Queue, m *v1alpha1.Manifest) {
-			w.priorities.EndRollout(client.ObjectKeyFromObject(m))
+			w.priorities.SetCause(client.ObjectKeyFromObject(m), priority.User)
 			w.own().Generic(context.Background(), ctrlevent.GenericEvent{Object: m}, q)
 		}},
 	}
@@ -102,11 +117,12 @@ func TestEditComesFirst(t *testing.T) {
 			}
 			m := &fleet[count/2]
 			tc.user(w, q, m)
-			if got, priority, _ := q.GetWithPriority(); got.Name != m.Name || priority == handler.LowPriority {
-				t.Errorf("\n%s\nGet(): want %s, got %s with priority %d", tc.reason, m.Name, got.Name, priority)
+			got, first, _ := q.GetWithPriority()
+			if got.Name != m.Name {
+				t.Errorf("\n%s\nGet(): want %s, got %s with priority %d", tc.reason, m.Name, got.Name, first)
 			}
-			if _, priority, _ := q.GetWithPriority(); priority != handler.LowPriority {
-				t.Errorf("\n%s\nGet(): the fleet has priority %d", tc.reason, priority)
+			if _, second, _ := q.GetWithPriority(); second >= first {
+				t.Errorf("\n%s\nGet(): %s has priority %d, and the fleet %d", tc.reason, m.Name, first, second)
 			}
 		})
 	}
@@ -118,10 +134,10 @@ func TestForgotten(t *testing.T) {
 	q := priorityqueue.New[reconcile.Request]("forgotten")
 	defer q.ShutDown()
 	w := &watches{priorities: priority.NewTracker(), requeuer: requeue.New(t.Context().Done()), memory: &checkpoint.Memory{}, clusters: &mockClusters{}}
-	w.priorities.StartRollout(client.ObjectKeyFromObject(m))
+	w.priorities.SetCause(client.ObjectKeyFromObject(m), priority.Rollout)
 	w.memory.Set(checkpoint.Subject{ObjectKey: client.ObjectKeyFromObject(m)}, checkpoint.State{Atomic: time.Minute})
 	w.own().Delete(t.Context(), ctrlevent.DeleteEvent{Object: m}, q)
-	if w.priorities.IsRollingOut(client.ObjectKeyFromObject(m)) || w.memory.Take(checkpoint.Subject{ObjectKey: client.ObjectKeyFromObject(m)}).Atomic != 0 {
+	if w.priorities.Cause(client.ObjectKeyFromObject(m), priority.State) != priority.State || w.memory.Take(checkpoint.Subject{ObjectKey: client.ObjectKeyFromObject(m)}).Atomic != 0 {
 		t.Error("a Manifest that is gone must not roll, nor be remembered")
 	}
 }

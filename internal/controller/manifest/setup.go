@@ -115,10 +115,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer,
 		Named(name).
 		WithOptions(o.Controller()).
 		Watches(&v1alpha1.Manifest{}, w.own(), builder.WithPredicates(predicate.Not(priority.FirstWrite()), resource.DesiredStateChanged())).
-		Watches(&v1alpha1.ProviderConfig{}, priority.LowHandler(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&v1alpha1.ClusterProviderConfig{}, priority.LowHandler(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WatchesMetadata(&corev1.Secret{}, priority.LowHandler(w.ofSecret), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
-		WatchesMetadata(&corev1.ConfigMap{}, priority.LowHandler(w.ofConfigMap), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
+		Watches(&v1alpha1.ProviderConfig{}, priority.RolloutHandler(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.ClusterProviderConfig{}, priority.RolloutHandler(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesMetadata(&corev1.Secret{}, priority.RolloutHandler(w.ofSecret), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
+		WatchesMetadata(&corev1.ConfigMap{}, priority.RolloutHandler(w.ofConfigMap), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		WatchesRawSource(source.Channel(requeuer.Events(), w.own())).
 		WatchesRawSource(rotations).
 		WatchesRawSource(o.Shards.Queue(&v1alpha1.ManifestList{})).
@@ -129,7 +129,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer,
 
 // pacing returns a reconciler that decides when a Manifest is reconciled again, and with which priority.
 func pacing(o Options, r reconcile.Reconciler) reconcile.Reconciler {
-	return priority.LowPolls(requeue.WithStopRetries(r, func() time.Duration { return settings.Spread(o.PollInterval, o.PollJitter) }), latest)
+	return priority.ResyncPolls(requeue.WithStopRetries(r, func() time.Duration { return settings.Spread(o.PollInterval, o.PollJitter) }), latest)
 }
 
 func reconcilerOptions(o Options, c *connector, shares *share.Shares, record event.Recorder, name string) []managed.ReconcilerOption {
@@ -151,31 +151,41 @@ type watches struct {
 	gone sync.Map
 }
 
-// own handles events of Manifests and of their objects in target clusters. A Manifest that a user has changed has priority over
-// Manifests in a rollout.
+// own handles events of Manifests and of their objects in target clusters. Until it is Ready, a Manifest that a Kyma has written keeps
+// the priority of the change of the Kyma.
 func (w *watches) own() handler.EventHandler {
-	add := func(o client.Object, q priority.Queue, waits bool) {
-		priority.LowIf(q, waits).Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)})
+	add := func(o client.Object, q priority.Queue, p int) {
+		priority.With(p, q).Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)})
 	}
-	rolling := func(o client.Object) bool { return w.priorities.IsRollingOut(client.ObjectKeyFromObject(o)) }
+	cause := func(o client.Object, otherwise int) int {
+		return w.priorities.Cause(client.ObjectKeyFromObject(o), otherwise)
+	}
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e ctrlevent.CreateEvent, q priority.Queue) {
-			add(e.Object, q, rolling(e.Object))
+			p := priority.Install
+			if e.IsInInitialList {
+				p = priority.Resync
+			}
+			add(e.Object, q, cause(e.Object, p))
 		},
 		UpdateFunc: func(_ context.Context, e ctrlevent.UpdateEvent, q priority.Queue) {
 			if e.ObjectOld.GetUID() != e.ObjectNew.GetUID() {
 				w.forget(client.ObjectKeyFromObject(e.ObjectNew)) // The Manifest was deleted and recreated while the watch was interrupted.
 			}
-			add(e.ObjectNew, q, rolling(e.ObjectNew) && !priority.IsEdit(e.ObjectOld, e.ObjectNew))
+			p := priority.User
+			if !priority.IsEdit(e.ObjectOld, e.ObjectNew) {
+				p = cause(e.ObjectNew, priority.User)
+			}
+			add(e.ObjectNew, q, p)
 		},
 		GenericFunc: func(_ context.Context, e ctrlevent.GenericEvent, q priority.Queue) {
-			add(e.Object, q, rolling(e.Object))
+			add(e.Object, q, cause(e.Object, priority.State))
 		},
 		DeleteFunc: func(_ context.Context, e ctrlevent.DeleteEvent, q priority.Queue) {
 			nn := client.ObjectKeyFromObject(e.Object)
 			w.forget(nn)
 			w.gone.Store(nn, nil)
-			add(e.Object, q, false)
+			add(e.Object, q, priority.User)
 		},
 	}
 }
@@ -187,7 +197,7 @@ func (w *watches) forget(nn types.NamespacedName) {
 	w.memory.Forget(nn)
 	w.sessions.Forget(nn)
 	w.clusters.Forget(nn.String())
-	w.priorities.EndRollout(nn)
+	w.priorities.RemoveCause(nn)
 }
 
 // forgetting returns a reconciler that forgets a Manifest again in the pass after its deletion. A pass that was running

@@ -3,16 +3,21 @@
 package priority
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// TestTimed checks which waits a queue observes.
-func TestTimed(t *testing.T) {
+// TestObserve checks which waits a queue observes.
+func TestObserve(t *testing.T) {
 	type want struct {
 		Controller, Priority string
 		Waited               time.Duration
@@ -22,18 +27,18 @@ func TestTimed(t *testing.T) {
 		add    func(q Queue)
 		want   []want
 	}{
-		"High":    {"An item waits from when it is added.", func(q Queue) { q.Add(request("a")) }, []want{{"c", "High", time.Minute}}},
-		"Low":     {"An item with low priority waits from when it is added.", func(q Queue) { Low(q).Add(request("a")) }, []want{{"c", "Low", time.Minute}}},
-		"Delayed": {"A delay does not count.", func(q Queue) { q.AddAfter(request("a"), time.Nanosecond) }, []want{{"c", "High", time.Minute - 1}}},
+		"User":    {"An item waits from when it is added.", func(q Queue) { q.Add(request("a")) }, []want{{"c", "User", time.Minute}}},
+		"Rollout": {"An item with low priority waits from when it is added.", func(q Queue) { With(Rollout, q).Add(request("a")) }, []want{{"c", "Rollout", time.Minute}}},
+		"Delayed": {"A delay does not count.", func(q Queue) { q.AddAfter(request("a"), time.Nanosecond) }, []want{{"c", "User", time.Minute - 1}}},
 		"Again": {"An item that is added again waits from the first time.", func(q Queue) {
-			Low(q).Add(request("a"))
-			q.(*timed).now = func() time.Time { return time.Unix(30, 0) }
+			With(Rollout, q).Add(request("a"))
+			q.(*fair).now = func() time.Time { return time.Unix(30, 0) }
 			q.Add(request("a"))
-		}, []want{{"c", "High", time.Minute}}},
+		}, []want{{"c", "User", time.Minute}}},
 		"Sooner": {"An item that is due earlier than before waits from then.", func(q Queue) {
 			q.AddAfter(request("a"), time.Hour)
 			q.Add(request("a"))
-		}, []want{{"c", "High", time.Minute}}},
+		}, []want{{"c", "User", time.Minute}}},
 		"RateLimited": {"A retry waits intentionally.", func(q Queue) { q.AddRateLimited(request("a")) }, nil},
 	}
 	for name, tc := range cases {
@@ -43,12 +48,12 @@ func TestTimed(t *testing.T) {
 				got = append(got, want{controller, priority, waited})
 			})("c", atOnce{})
 			defer q.ShutDown()
-			timed, _ := q.(*timed)
-			timed.now = func() time.Time { return time.Unix(0, 0) }
+			f, _ := q.(*fair)
+			f.now = func() time.Time { return time.Unix(0, 0) }
 			tc.add(q)
-			timed.now = func() time.Time { return time.Unix(60, 0) }
-			if item, _ := q.Get(); item != request("a") || len(timed.due) != 0 {
-				t.Errorf("\n%s\nGet(): got %v, remembered %v", tc.reason, item, timed.due)
+			f.now = func() time.Time { return time.Unix(60, 0) }
+			if item, _ := q.Get(); item != request("a") || len(f.waits.of)+len(f.waits.order) != 0 {
+				t.Errorf("\n%s\nGet(): got %v, remembered %v", tc.reason, item, f.waits.of)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nobserved: -want, +got:\n%s", tc.reason, diff)
@@ -57,11 +62,110 @@ func TestTimed(t *testing.T) {
 	}
 }
 
-// TestTimedIsPriorityQueue checks that a controller recognizes the queue, because it would lose the priorities otherwise.
-func TestTimedIsPriorityQueue(t *testing.T) {
+// TestFairIsPriorityQueue checks that a controller recognizes the queue, because it would lose the priorities otherwise.
+func TestFairIsPriorityQueue(t *testing.T) {
 	q := NewQueue(func(string, string, time.Duration) {})("p", atOnce{})
 	defer q.ShutDown()
 	if _, ok := q.(priorityqueue.PriorityQueue[reconcile.Request]); !ok {
 		t.Error("NewQueue(...): want a priority queue")
+	}
+}
+
+// TestFair checks in which order items leave a queue in which more items of a high priority arrive than leave it.
+func TestFair(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		add    func(q Queue)
+		want   map[string]int // The last turn at which an item leaves the queue.
+	}{
+		"Waits": {
+			reason: "Each eighth turn belongs to the item that waits longest.",
+			add: func(q Queue) {
+				With(Resync, q).Add(request("poll"))
+				With(Rollout, q).Add(request("rollout"))
+				With(Install, q).Add(request("install"))
+			},
+			want: map[string]int{"poll": share, "rollout": 2 * share, "install": 3 * share},
+		},
+		"Retried": {
+			reason: "An item that failed waits, too.", add: func(q Queue) { With(Rollout, q).AddRateLimited(request("retry")) },
+			want: map[string]int{"retry": share},
+		},
+		"Later": {reason: "An item is not due before the end of its delay.", add: func(q Queue) { With(Resync, q).AddAfter(request("poll"), time.Hour) }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			q := NewQueue(func(string, string, time.Duration) {})("c", atOnce{})
+			defer q.ShutDown()
+			f, _ := q.(*fair)
+			now := time.Now()
+			f.now = func() time.Time {
+				now = now.Add(time.Millisecond)
+				return now
+			}
+			tc.add(q)
+			for f.Len() < len(tc.want) {
+				time.Sleep(time.Millisecond) // The queue provides no event to wait for.
+			}
+			got := map[string]int{}
+			for turn := 1; turn <= 4*share; turn++ {
+				// Users queue more than there are turns, after what is queued already.
+				for i := range 2 {
+					q.Add(request(fmt.Sprintf("user-%d-%d", turn, i)))
+				}
+				item, priority, _ := f.GetWithPriority()
+				q.Done(item)
+				if strings.HasPrefix(item.Name, "user") {
+					if priority != User {
+						t.Errorf("\n%s\n%s leaves the queue with priority %d", tc.reason, item.Name, priority)
+					}
+					continue
+				}
+				got[item.Name] = turn
+				if priority >= User {
+					t.Errorf("\n%s\n%s leaves the queue with priority %d, not with its own", tc.reason, item.Name, priority)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("\n%s\nturns: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestWaits compares the waits of items with a simple implementation, for random calls.
+func TestWaits(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	got, want := waits{of: map[reconcile.Request]*wait{}}, map[reconcile.Request]wait{}
+	for range 10_000 {
+		item, due := request(strconv.Itoa(r.IntN(20))), time.Unix(r.Int64N(1_000_000), 0)
+		if r.IntN(3) == 0 {
+			removed := got.remove(item)
+			before, ok := want[item]
+			if (removed != nil) != ok || ok && (!removed.due.Equal(before.due) || removed.priority != before.priority) {
+				t.Fatalf("remove(%v): want %v, got %v", item, before, removed)
+			}
+			delete(want, item)
+		} else {
+			w := wait{item: item, due: due, priority: r.IntN(5)}
+			got.add(w)
+			if before, ok := want[item]; ok {
+				w.priority = max(w.priority, before.priority)
+				if before.due.Before(w.due) {
+					w.due = before.due
+				}
+			}
+			want[item] = w
+		}
+		now := time.Unix(r.Int64N(1_000_000), 0)
+		var first time.Time
+		for _, w := range want {
+			if !w.due.After(now) && (first.IsZero() || w.due.Before(first)) {
+				first = w.due
+			}
+		}
+		if w := got.first(now); (w == nil) != first.IsZero() || w != nil && !w.due.Equal(first) {
+			t.Fatalf("first(%v): want %v, got %v", now, first, w)
+		}
 	}
 }

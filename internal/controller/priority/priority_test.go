@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -26,9 +25,9 @@ func request(name string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "n", Name: name}}
 }
 
-// TestLow checks that items with normal priority are processed before all items with low priority, regardless of their number
-// and of how they were added.
-func TestLow(t *testing.T) {
+// TestWith checks that items with a higher priority are processed before all items with a lower one, regardless of their number and of
+// how they were added.
+func TestWith(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		add    func(q Queue, r reconcile.Request)
@@ -44,17 +43,24 @@ func TestLow(t *testing.T) {
 			defer q.ShutDown()
 			const many = 1000
 			for i := range many {
-				tc.add(Low(q), request(fmt.Sprintf("r%d", i)))
+				tc.add(With(Rollout, q), request(fmt.Sprintf("r%d", i)))
 			}
 			for q.Len() < many {
 				time.Sleep(time.Millisecond) // The queue provides no event to wait for.
 			}
+			With(Resync, q).Add(request("poll"))
+			With(State, q).Add(request("state"))
+			With(Install, q).Add(request("install"))
 			q.Add(request("user"))
 			q.Add(request("r900"))
-			for _, want := range []string{"user", "r900", "r0"} {
+			for _, want := range []struct {
+				name     string
+				priority int
+			}{{"user", User}, {"r900", User}, {"install", Install}, {"state", State}, {"r0", Rollout}} {
+				// The fleet is added in any order.
 				got, priority, _ := q.GetWithPriority()
-				if low := want == "r0"; got.Name != want && !low || (priority == handler.LowPriority) != low {
-					t.Errorf("\n%s\nGet(): want %s, got %s with priority %d", tc.reason, want, got.Name, priority)
+				if got.Name != want.name && want.priority != Rollout || priority != want.priority {
+					t.Errorf("\n%s\nGet(): want %v, got %s with priority %d", tc.reason, want, got.Name, priority)
 				}
 			}
 		})
@@ -68,7 +74,7 @@ func (atOnce) When(reconcile.Request) time.Duration { return time.Nanosecond }
 func (atOnce) Forget(reconcile.Request)             {}
 func (atOnce) NumRequeues(reconcile.Request) int    { return 0 }
 
-func TestLowPolls(t *testing.T) {
+func TestResyncPolls(t *testing.T) {
 	boom := errors.New("boom")
 	cases := map[string]struct {
 		reason string
@@ -83,12 +89,12 @@ func TestLowPolls(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			r := LowPolls(reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return tc.res, tc.err }), time.Minute)
+			r := ResyncPolls(reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return tc.res, tc.err }), time.Minute)
 			got, err := r.Reconcile(t.Context(), reconcile.Request{})
 			if !errors.Is(err, tc.err) || got.RequeueAfter != tc.res.RequeueAfter {
 				t.Errorf("\n%s\nReconcile(...): %v, %v", tc.reason, got, err)
 			}
-			if low := got.Priority != nil && *got.Priority == handler.LowPriority; low != tc.low {
+			if low := got.Priority != nil && *got.Priority == Resync; low != tc.low {
 				t.Errorf("\n%s\nReconcile(...): low is %t", tc.reason, low)
 			}
 		})
@@ -98,31 +104,35 @@ func TestLowPolls(t *testing.T) {
 func TestTracker(t *testing.T) {
 	k, m := request("k").NamespacedName, request("m").NamespacedName
 	l := NewTracker()
-	l.AddEdit(k)
+	l.AddEdit(k, Install)
 	first := l.LastEdit(k)
-	l.AddEdit(k)
-	l.RemoveEdit(k, first)
-	if l.LastEdit(k) == 0 {
-		t.Error("an edit that came during a pass must be carried out by another one")
+	l.AddEdit(k, User)
+	l.RemoveEdit(k, first.Number)
+	if got := l.LastEdit(k); got.Number == 0 || got.Priority != User {
+		t.Errorf("an edit that came during a pass must be carried out by another one, got %v", got)
 	}
-	l.RemoveEdit(k, l.LastEdit(k))
-	if l.LastEdit(k) != 0 || len(l.edits) != 0 {
+	l.AddEdit(k, Install)
+	if got := l.LastEdit(k); got.Priority != User || l.PriorityOf(k, Rollout) != User {
+		t.Errorf("an edit must keep the higher priority of one before it, got %v", got)
+	}
+	l.RemoveEdit(k, l.LastEdit(k).Number)
+	if l.LastEdit(k) != (Edit{}) || l.PriorityOf(k, Rollout) != Rollout || len(l.edits) != 0 {
 		t.Error("an edit that was carried out must be forgotten")
 	}
-	l.StartRollout(m)
-	if !l.IsRollingOut(m) {
-		t.Error("a rollout must last until it ends")
+	l.SetCause(m, Rollout)
+	if got := l.Cause(m, State); got != Rollout {
+		t.Errorf("a rollout must last until it ends, got %d", got)
 	}
-	l.EndRollout(m)
-	if l.IsRollingOut(m) || len(l.rollouts) != 0 {
+	l.RemoveCause(m)
+	if l.Cause(m, State) != State || len(l.causes) != 0 {
 		t.Error("a rollout that has ended must be forgotten")
 	}
 	none := (*Tracker)(nil)
-	none.AddEdit(k)
-	none.StartRollout(m)
-	none.EndRollout(m)
+	none.AddEdit(k, User)
+	none.SetCause(m, Rollout)
+	none.RemoveCause(m)
 	none.RemoveEdit(k, 1)
-	if none.LastEdit(k) != 0 || none.IsRollingOut(m) {
+	if none.LastEdit(k) != (Edit{}) || none.Cause(m, State) != State {
 		t.Error("a nil Tracker must know nothing")
 	}
 }

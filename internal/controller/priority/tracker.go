@@ -8,81 +8,103 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A Tracker records the edits and rollouts that the controllers of Kymas and Manifests report to each other. A nil Tracker is
-// empty.
+// A Tracker records what the controllers of Kymas and Manifests report to each other: the edits of Kymas, and why Manifests were
+// written. A nil Tracker is empty.
 type Tracker struct {
 	mu sync.Mutex
-	// edits contains the number of the last edit of each Kyma with an edit that was not reconciled yet.
-	edits map[types.NamespacedName]uint64
+	// edits contains the last edit of each Kyma with an edit that was not reconciled yet.
+	edits map[types.NamespacedName]Edit
 	count uint64
-	// rollouts contains the Manifests whose last write was not caused by an edit of their Kyma, until they are Ready.
-	rollouts map[types.NamespacedName]bool
+	// causes contains the priorities of the Manifests that a Kyma has written, until they are Ready.
+	causes map[types.NamespacedName]int
 }
 
-// NewTracker returns a Tracker without edits and rollouts.
+// An Edit is a change of a Kyma by a user.
+type Edit struct {
+	// Number is its number, from 1. It is 0 if there is none.
+	Number uint64
+	// Priority is User, or Install if the Kyma is new.
+	Priority int
+}
+
+// NewTracker returns an empty Tracker.
 func NewTracker() *Tracker {
-	return &Tracker{edits: map[types.NamespacedName]uint64{}, rollouts: map[types.NamespacedName]bool{}}
+	return &Tracker{edits: map[types.NamespacedName]Edit{}, causes: map[types.NamespacedName]int{}}
 }
 
-// AddEdit records that a user created, changed or deleted a Kyma.
-func (t *Tracker) AddEdit(kyma types.NamespacedName) {
+// AddEdit records that a user created a Kyma, with the priority Install, or changed or deleted it, with the priority User.
+func (t *Tracker) AddEdit(kyma types.NamespacedName, priority int) {
 	if t == nil {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if before := t.edits[kyma]; before.Number != 0 {
+		priority = max(priority, before.Priority)
+	}
 	t.count++
-	t.edits[kyma] = t.count
+	t.edits[kyma] = Edit{Number: t.count, Priority: priority}
 }
 
-// LastEdit returns the number of the last edit of a Kyma that was not reconciled yet, or 0.
-func (t *Tracker) LastEdit(kyma types.NamespacedName) uint64 {
+// LastEdit returns the last edit of a Kyma that was not reconciled yet, with the highest priority of all such edits.
+func (t *Tracker) LastEdit(kyma types.NamespacedName) Edit {
 	if t == nil {
-		return 0
+		return Edit{}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.edits[kyma]
 }
 
+// PriorityOf returns the priority of the last edit of a Kyma, or otherwise if all of them were reconciled.
+func (t *Tracker) PriorityOf(kyma types.NamespacedName, otherwise int) int {
+	if edit := t.LastEdit(kyma); edit.Number != 0 {
+		return edit.Priority
+	}
+	return otherwise
+}
+
 // RemoveEdit removes an edit of a Kyma that was reconciled, unless there was a later one.
-func (t *Tracker) RemoveEdit(kyma types.NamespacedName, edit uint64) {
+func (t *Tracker) RemoveEdit(kyma types.NamespacedName, number uint64) {
 	if t == nil {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.edits[kyma] == edit {
+	if t.edits[kyma].Number == number {
 		delete(t.edits, kyma)
 	}
 }
 
-// StartRollout records that a Manifest is about to be written, and that no edit caused it.
-func (t *Tracker) StartRollout(manifest types.NamespacedName) {
+// SetCause records the priority of a Manifest that is about to be written.
+func (t *Tracker) SetCause(manifest types.NamespacedName, priority int) {
 	if t == nil {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.rollouts[manifest] = true
+	t.causes[manifest] = priority
 }
 
-// EndRollout removes a rollout: the Manifest is Ready or deleted, or an edit causes the next write.
-func (t *Tracker) EndRollout(manifest types.NamespacedName) {
+// RemoveCause forgets the priority of a Manifest, which is Ready or deleted.
+func (t *Tracker) RemoveCause(manifest types.NamespacedName) {
 	if t == nil {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.rollouts, manifest)
+	delete(t.causes, manifest)
 }
 
-// IsRollingOut reports whether the last write of a Manifest was part of a rollout to many Manifests.
-func (t *Tracker) IsRollingOut(manifest types.NamespacedName) bool {
+// Cause returns the priority with which a Manifest was written last, or otherwise if it is Ready, or if no Kyma has written it.
+func (t *Tracker) Cause(manifest types.NamespacedName, otherwise int) int {
 	if t == nil {
-		return false
+		return otherwise
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.rollouts[manifest]
+	if priority, ok := t.causes[manifest]; ok {
+		return priority
+	}
+	return otherwise
 }

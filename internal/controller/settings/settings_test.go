@@ -88,7 +88,7 @@ func TestController(t *testing.T) {
 	}
 	got := 0
 	o := (&Options{Queued: func(controller, priority string, _ time.Duration) {
-		if controller == "c" && priority == "High" {
+		if controller == "c" && priority == "User" {
 			got++
 		}
 	}}).Controller()

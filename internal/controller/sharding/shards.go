@@ -180,7 +180,7 @@ func (s *Shards) Global(r reconcile.Reconciler) reconcile.Reconciler {
 	})
 }
 
-// Queue returns a source that queues the objects of gained shards, with low priority. list is an empty list of the kind.
+// Queue returns a source that queues the objects of gained shards, with the priority of a poll. list is an empty list of the kind.
 func (s *Shards) Queue(list client.ObjectList) source.Source {
 	return source.Func(func(ctx context.Context, q priority.Queue) error {
 		if s == nil {
@@ -189,7 +189,7 @@ func (s *Shards) Queue(list client.ObjectList) source.Source {
 		s.owner.OnGain(func(shards []int) {
 			go func() {
 				if err := s.each(ctx, list, shards, func(o client.Object) {
-					priority.Low(q).Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)})
+					priority.With(priority.Resync, q).Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)})
 				}); err != nil && ctx.Err() == nil {
 					s.log.Info("Cannot queue the objects of shards", "shards", shards, "error", err)
 				}
