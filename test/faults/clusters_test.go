@@ -187,12 +187,13 @@ var _ = Describe("Clusters that stop responding after they were connected", func
 		t := newTenant(ctx)
 		before := t.fastest(ctx)
 		f := newSlowFleet(ctx, 20, 0)
-		t.expectHardlyDelayed(ctx, before, "20 clusters that stop responding", func(i int) {
+		t.expectHardlyDelayed(ctx, before, "20 clusters that stop responding", func(i int) time.Duration {
 			f.delay(0)
 			f.awaitReady(ctx)
 			By("not responding to requests while the watches are open")
 			f.delay(time.Hour)
 			f.edit(ctx, strconv.Itoa(i))
+			return 0
 		})
 	})
 })

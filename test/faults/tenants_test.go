@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	. "github.com/crossplane-contrib/provider-kyma/test/integration/harness"
@@ -43,13 +44,19 @@ func assault(ctx SpecContext, manifests int) {
 	})
 }
 
-// repeatedly calls a function with ascending numbers five times per second until the end of the spec.
-func repeatedly(f func(ctx context.Context, i int)) {
+// A pause pauses what runs repeatedly.
+type pause struct{ atomic.Bool }
+
+// repeatedly calls a function with ascending numbers five times per second until the end of the spec, except during the pause.
+func repeatedly(f func(ctx context.Context, i int)) *pause {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
+	paused := &pause{}
 	running.Go(func() {
 		for i := 0; ctx.Err() == nil; i++ {
-			f(ctx, i)
+			if !paused.Load() {
+				f(ctx, i)
+			}
 			select {
 			case <-time.After(200 * time.Millisecond):
 			case <-ctx.Done():
@@ -60,6 +67,7 @@ func repeatedly(f func(ctx context.Context, i int)) {
 		cancel()
 		running.Wait()
 	})
+	return paused
 }
 
 // undisturbed runs a function, and fails if a Ready Manifest of the tenant changes in the meantime.
