@@ -68,7 +68,7 @@ NAMED   = @case "$$IMG" in "" | *[!a-zA-Z0-9._:/@-]*) echo "make $@: error: set 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo demo-check run install uninstall deploy undeploy build docker-build docker-push image xpkg release release-check release-sign \
-	test early-unit late-unit test-unit test-cli test-upgrade test-integration test-matrix test-e2e test-faults faults fuzz model bench bench-fleet manifests generate lint licenses vulncheck reviewable check-diff tools clean
+	test early-unit late-unit test-unit test-cli test-upgrade test-integration test-matrix test-e2e test-faults test-fleet faults fuzz model bench bench-fleet manifests generate lint licenses vulncheck reviewable check-diff tools clean
 
 help: ## Print this list.
 	@echo "provider-kyma $(VERSION)"
@@ -158,7 +158,7 @@ release-check: ## Build release VERSION twice, for PLATFORMS, and compare all fi
 		go run ./cluster/release -version '$(VERSION)' -dir bin/release-check/$$run $(if $(PLATFORMS),-platforms '$(PLATFORMS)') || exit 1; done
 	@diff -r bin/release-check/first bin/release-check/second && echo "both builds are identical:" && cat bin/release-check/first/digests.txt
 
-test: demo-check test-unit test-cli test-integration test-e2e test-faults ## Run all tests.
+test: demo-check test-unit test-cli test-integration test-e2e test-faults test-fleet ## Run all tests.
 
 # For .ci/run, which compiles, and runs the unit tests that don't need servers, while the suites wait. Results of passing tests are
 # in the cache of go test. Failed tests, for example because of a lack of CPU time, run again in test-unit.
@@ -220,6 +220,12 @@ test-faults: ## Run the fault specs that don't depend on the speed of the machin
 	@echo "==> test-faults: usually takes 3 minutes"
 	@$(TOOLS) build $(TESTED)
 	go tool ginkgo run -no-color -v -label-filter=short -timeout=20m ./test/faults
+
+test-fleet: ## Measure the provider with 50 clusters, which are parts of a real one, and fail if it exceeds a budget.
+	@echo "==> test-fleet: usually takes 3 minutes"
+	@mkdir -p bin
+	go run ./test/fleet/bench -real -clusters 50 -modules 3 -idle 20s -edits 50 -timeout 10m -gate -out bin/test-fleet.json \
+		-phases idle,edits,rollout,rotation,restart,removal
 
 faults: ## Run all fault specs. They compare durations, so nothing else should run on the machine.
 	@echo "==> faults: usually takes 20 minutes"

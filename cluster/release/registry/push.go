@@ -46,8 +46,8 @@ type Artifact struct {
 	Parts     map[v1.Hash][]Document
 }
 
-// Push pushes an artifact to base/<name>:<tag>, and its documents as referrers. The tag is also the version of the documents. It returns the reference with the digest. A push of
-// the same artifact changes nothing.
+// Push pushes an artifact to base/<name>:<tag>, and its documents as referrers. The tag is also the version of the documents. It returns
+// the reference with the digest. A push of the same artifact changes nothing.
 func Push(ctx context.Context, base, tag string, a Artifact) (name.Digest, error) {
 	release, tag := tag, cmp.Or(a.Tag, tag)
 	repository, err := name.NewRepository(base + "/" + a.Name)

@@ -108,17 +108,14 @@ func (q *fair) GetWithPriority() (item reconcile.Request, priority int, shutdown
 	q.mu.Lock()
 	w := q.waits.remove(item)
 	q.mu.Unlock()
-	switch {
-	case w == nil:
-		priority = min(priority, User)
-	default:
-		// The controller keeps the priority for the next time.
-		priority = w.priority
-		if !w.retried && !shutdown {
-			q.observe(NameOf(priority), max(q.now().Sub(w.due), 0))
-		}
+	if w == nil {
+		return item, min(priority, User), shutdown
 	}
-	return item, priority, shutdown
+	if !w.retried && !shutdown {
+		q.observe(NameOf(w.priority), max(q.now().Sub(w.due), 0))
+	}
+	// The controller keeps the priority for the next time, so it must not be that of the turn.
+	return item, w.priority, shutdown
 }
 
 // waitsLongest returns the item that waits longest, if it is its turn.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -49,7 +50,7 @@ func policies(t *testing.T) map[int]int {
 		fields := bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:])
 		const parent, policy = 1, 38
 		var p int
-		if string(fields[parent]) != fmt.Sprint(os.Getpid()) {
+		if string(fields[parent]) != strconv.Itoa(os.Getpid()) {
 			continue
 		}
 		if _, err := fmt.Sscan(string(fields[policy]), &p); err != nil {

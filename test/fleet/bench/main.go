@@ -29,14 +29,15 @@ type options struct {
 	world world.Options
 	phase phase.Options
 
-	out, phases, simulator string
-	gate                   bool
+	out, phases, simulator, target string
+	gate                           bool
 }
 
 func main() {
 	o := options{}
 	flag.IntVar(&o.world.Clusters, "clusters", 50, "how many clusters there are")
 	flag.IntVar(&o.world.Modules, "modules", 3, "how many modules each cluster has")
+	flag.BoolVar(&o.world.Real, "real", false, "use one real API server that the provider sees as all clusters, for phases without faults and policies")
 	flag.StringVar(&o.world.MemoryLimit, "memory-limit", "", "soft memory limit of the provider, such as 2GiB; in a container, its memory limit sets it")
 	flag.IntVar(&o.phase.Edits, "edits", 100, "how many edits of users there are at rest, and about how many during a rollout")
 	flag.DurationVar(&o.phase.Idle, "idle", 10*time.Minute, "how long nothing is done")
@@ -46,13 +47,14 @@ func main() {
 	flag.StringVar(&o.out, "out", "fleet.json", "file that the result is written to")
 	flag.BoolVar(&o.gate, "gate", false, "fail if the result exceeds a budget")
 	flag.StringVar(&o.simulator, simulator.Argument, "", "for internal use: serve the simulated clusters, controlled through this socket")
+	flag.StringVar(&o.target, simulator.TargetArgument, "", "for internal use: kubeconfig of the real API server of the clusters")
 	flag.Parse()
 	log.SetLogger(logr.Discard()) // The benchmark itself has nothing to log, but controller-runtime would warn about that.
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	run := run
 	if o.simulator != "" {
-		run = func(ctx context.Context, o options) error { return simulator.Serve(ctx, o.simulator) }
+		run = func(ctx context.Context, o options) error { return simulator.Serve(ctx, o.simulator, o.target) }
 	}
 	err := run(ctx, o)
 	stop()
@@ -63,7 +65,7 @@ func main() {
 }
 
 func run(ctx context.Context, o options) error {
-	steps, err := chosen(o.phases)
+	steps, err := chosen(o.phases, o.world.Real)
 	if err != nil {
 		return err
 	}
@@ -106,15 +108,15 @@ func finish(w *world.World, r *report.Result, o options, failed error) error {
 	if len(r.Unknown) > 0 {
 		return errors.Errorf("the simulator does not implement %s", strings.Join(r.Unknown, ", "))
 	}
-	if exceeded := r.Exceeded(report.Budgets()); o.gate && len(exceeded) > 0 {
+	if exceeded := r.Exceeded(report.Budgets(o.world.Real)); o.gate && len(exceeded) > 0 {
 		return errors.Errorf("over the budget: %s", strings.Join(exceeded, "; "))
 	}
 	return nil
 }
 
-// chosen returns the phases with the given names, and those that always are played.
-func chosen(names string) ([]phase.Step, error) {
-	all := phase.All()
+// chosen returns the phases with the given names, and those that always are played. If the clusters are real, some are not possible.
+func chosen(names string, isReal bool) ([]phase.Step, error) {
+	all := slices.DeleteFunc(phase.All(), func(s phase.Step) bool { return isReal && s.Simulated })
 	if names == "" {
 		return all, nil
 	}
@@ -122,7 +124,7 @@ func chosen(names string) ([]phase.Step, error) {
 	steps := slices.DeleteFunc(all, func(s phase.Step) bool { return !slices.Contains(wanted, s.Name) })
 	for _, name := range wanted {
 		if !slices.ContainsFunc(steps, func(s phase.Step) bool { return s.Name == name }) {
-			return nil, errors.Errorf("-phases: there is no phase %q", name)
+			return nil, errors.Errorf("-phases: there is no phase %q, or not with -real", name)
 		}
 	}
 	return steps, nil

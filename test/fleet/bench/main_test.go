@@ -13,16 +13,19 @@ import (
 func TestChosen(t *testing.T) {
 	cases := map[string]struct {
 		reason, names string
+		real          bool
 		want          string
 		err           string
 	}{
 		"Some":    {reason: "The order is that of the list.", names: "restart,idle", want: "empty connect create idle restart"},
 		"Always":  {reason: "A phase that is always played can be named.", names: "create", want: "empty connect create"},
+		"Real":    {reason: "Real clusters can be restarted.", names: "restart", real: true, want: "empty connect create restart"},
+		"Faulty":  {reason: "Real clusters cannot fail.", names: "fault-429-1%", real: true, err: `no phase "fault-429-1%"`},
 		"Unknown": {reason: "A typing error does not skip a phase.", names: "idel", err: `no phase "idel"`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			steps, err := chosen(tc.names)
+			steps, err := chosen(tc.names, tc.real)
 			if err != nil {
 				if tc.err == "" || !strings.Contains(err.Error(), tc.err) {
 					t.Errorf("%s\nwant the error %q, got %v", tc.reason, tc.err, err)
@@ -34,7 +37,7 @@ func TestChosen(t *testing.T) {
 			}
 		})
 	}
-	steps, err := chosen("")
+	steps, err := chosen("", false)
 	if err != nil || !slices.Equal(names(steps), names(phase.All())) {
 		t.Errorf("by default, all phases are played, not %v: %v", names(steps), err)
 	}

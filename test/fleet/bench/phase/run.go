@@ -44,6 +44,8 @@ type Step struct {
 	Name string
 	// Do plays the phase, and sets what only this phase has. Its time is the duration of the phase.
 	Do func(ctx context.Context, r *Run, p *report.Phase) error
+	// Simulated means that the phase needs simulated clusters.
+	Simulated bool
 	// Restless means that the run does not wait until the provider is quiet after the phase.
 	Restless bool
 }

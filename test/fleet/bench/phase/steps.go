@@ -32,15 +32,18 @@ func All() []Step {
 		{Name: "restart-edit", Do: restartWithEdit},
 		{Name: "restart-api-server", Do: restartAPIServer},
 	}
-	steps = append(steps, faultSteps()...)
-	steps = append(steps,
+	simulated := append(faultSteps(),
 		Step{Name: "adopt-releases", Do: adoptReleases},
 		Step{Name: report.RolloutPolicy, Do: rolloutByPolicy},
 		Step{Name: report.RolloutPolicyEdits, Do: rolloutByPolicyWithEdits},
 		Step{Name: report.RolloutFailure, Do: rolloutThatFails},
 		Step{Name: "rollout-offline", Do: rolloutPastOffline},
 	)
-	return append(append(steps, setSteps()...), Step{Name: report.Removal, Do: removal})
+	for _, s := range append(simulated, setSteps()...) {
+		s.Simulated = true
+		steps = append(steps, s)
+	}
+	return append(steps, Step{Name: report.Removal, Do: removal})
 }
 
 // empty releases the modules. There is no cluster yet.

@@ -15,8 +15,12 @@ type Budget struct {
 }
 
 // Budgets returns the limits of a run with 50 clusters and 3 modules. A limit that the provider does not meet yet is the measured value
-// plus a fifth, and a comment states the aim.
-func Budgets() []Budget {
+// plus a fifth, and a comment states the aim. Objects of real clusters become ready in more steps, which cause reconciles.
+func Budgets(isReal bool) []Budget {
+	reconciles := 20.0
+	if isReal {
+		reconciles = 27
+	}
 	return []Budget{
 		{"idle_requests", 0, func(r *Result) float64 { return r.IdleRequests }},
 		{"idle_writes", 0, func(r *Result) float64 { return r.IdleWrites }},
@@ -36,7 +40,7 @@ func Budgets() []Budget {
 		// The aim is 20.
 		{"control_plane_requests_per_kyma", 30, func(r *Result) float64 { return r.ControlRequestsPerKyma }},
 		// The aim is 10. It depends on how long Manifests wait for each other.
-		{"reconciles_per_kyma", 20, func(r *Result) float64 { return r.ReconcilesPerKyma }},
+		{"reconciles_per_kyma", reconciles, func(r *Result) float64 { return r.ReconcilesPerKyma }},
 		// The aim is 3.
 		{"restart_requests_per_cluster", 13.3, func(r *Result) float64 { return r.RestartRequests }},
 		{"goroutines per cluster", 6, func(r *Result) float64 {

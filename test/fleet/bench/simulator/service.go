@@ -24,19 +24,26 @@ import (
 const (
 	// serviceName is the name of the service in calls.
 	serviceName = "Simulator"
-	// pollEvery is the interval at which Await reads an object.
-	pollEvery = 5 * time.Millisecond
+	// pollEvery is the interval at which Await reads an object, and pollTarget that for a real API server.
+	pollEvery, pollTarget = 5 * time.Millisecond, 50 * time.Millisecond
 )
 
-// Serve runs a simulator that is controlled through a Unix socket at path, until ctx is done.
-func Serve(ctx context.Context, path string) error {
+// Serve runs a simulator that is controlled through a Unix socket at path, until ctx is done. If kubeconfig is not empty, it is a file, and
+// the clusters are views of its API server.
+func Serve(ctx context.Context, path, kubeconfig string) error {
 	server, err := apiserver.Start(ctx, apiserver.Options{})
 	if err != nil {
 		return err
 	}
 	defer server.Stop()
+	service := &Service{server: server}
+	if kubeconfig != "" {
+		if service.target, err = targetOf(ctx, kubeconfig); err != nil {
+			return err
+		}
+	}
 	s := rpc.NewServer()
-	if err := s.RegisterName(serviceName, &Service{server: server}); err != nil {
+	if err := s.RegisterName(serviceName, service); err != nil {
 		return errors.Wrap(err, "cannot register the service")
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
@@ -57,6 +64,8 @@ func Serve(ctx context.Context, path string) error {
 type Service struct {
 	server   *apiserver.Server
 	observed observed
+	// target is the real API server whose views are the clusters, or nil.
+	target *target
 }
 
 // A Fault is a fault of some clusters.
@@ -81,7 +90,11 @@ type Field struct {
 
 // Add adds a cluster, and returns its kubeconfig.
 func (s *Service) Add(name string, kubeconfig *[]byte) error {
-	if err := s.server.AddCluster(name); err != nil {
+	add := s.server.AddCluster
+	if s.target != nil {
+		add = func(name string) error { return s.server.AddView(name, s.target.backend) }
+	}
+	if err := add(name); err != nil {
 		return err
 	}
 	*kubeconfig = s.server.Kubeconfig(name)
@@ -138,7 +151,10 @@ func (s *Service) Unknown(_ struct{}, calls *[]string) error {
 
 // Await waits until a field has a value in all objects, and returns the number of objects in which it never had it.
 func (s *Service) Await(f Field, missing *int) error {
-	deadline := time.Now().Add(f.Timeout)
+	deadline, every := time.Now().Add(f.Timeout), pollEvery
+	if s.target != nil {
+		every = pollTarget
+	}
 	for _, c := range f.Clusters {
 		for _, name := range f.Names {
 			for !s.has(c, name, f) {
@@ -146,7 +162,7 @@ func (s *Service) Await(f Field, missing *int) error {
 					*missing++
 					break
 				}
-				time.Sleep(pollEvery)
+				time.Sleep(every)
 			}
 		}
 	}
@@ -210,6 +226,9 @@ func (o *observed) list() map[string][]string {
 
 // has reports whether an object has the value of a field.
 func (s *Service) has(clusterName, name string, f Field) bool {
+	if s.target != nil {
+		return s.target.has(context.Background(), clusterName, name, f)
+	}
 	c := s.server.Cluster(clusterName)
 	if c == nil {
 		return false

@@ -16,8 +16,12 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/fleet/apiserver"
 )
 
-// Argument is the flag of the calling program, without hyphen, that makes it call Serve with the value of the flag.
-const Argument = "simulator"
+const (
+	// Argument is the flag of the calling program, without hyphen, that makes it call Serve with the value of the flag.
+	Argument = "simulator"
+	// TargetArgument is the flag whose value is the kubeconfig for Serve.
+	TargetArgument = "simulator-target"
+)
 
 // ErrTimeout means that the wait for a field has ended without success.
 var ErrTimeout = errors.New("timeout")
@@ -29,14 +33,15 @@ type Simulator struct {
 	client *rpc.Client
 }
 
-// Start starts a simulator whose socket and log are in dir.
-func Start(ctx context.Context, dir string) (*Simulator, error) {
+// Start starts a simulator whose socket and log are in dir. If target is not empty, it is the kubeconfig of a real API server, and the
+// clusters are views of it.
+func Start(ctx context.Context, dir, target string) (*Simulator, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot find this program")
 	}
 	socket := filepath.Join(dir, "simulator.sock")
-	p, err := process.Start(dir, "simulator", program, []string{"HOME=" + dir}, "-"+Argument+"="+socket)
+	p, err := process.Start(dir, "simulator", program, []string{"HOME=" + dir}, "-"+Argument+"="+socket, "-"+TargetArgument+"="+target)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func connect(t *testing.T) *Simulator {
 	socket := filepath.Join(t.TempDir(), "s")
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	go func() { served <- Serve(ctx, socket) }()
+	go func() { served <- Serve(ctx, socket, "") }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-served; err != nil {

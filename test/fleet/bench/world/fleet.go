@@ -51,7 +51,7 @@ func (w *World) InstallKymas(ctx context.Context, timeout time.Duration) error {
 		k := &v1alpha1.Kyma{ObjectMeta: meta(i)}
 		k.Labels = labelsOf(i)
 		k.Spec.ProviderConfigReference = &xpv2.ProviderConfigReference{Kind: v1alpha1.ProviderConfigKind, Name: Cluster(i)}
-		k.Spec.ForProvider.Modules = w.modules("")
+		k.Spec.ForProvider.Modules = w.modules(i, "")
 		return w.Client.Create(ctx, k)
 	})
 	if err != nil {

@@ -32,12 +32,12 @@ const channel = "regular"
 
 // Release releases a version of all modules. The modules are resolved, or updated if there is an earlier version.
 func (w *World) Release(ctx context.Context, version string) error {
-	return w.push(ctx, version, false, func(i int, c *v1alpha1.Component) error { return w.offer(ctx, i, c) })
+	return w.push(ctx, version, false, func(name string, c *v1alpha1.Component) error { return w.offer(ctx, name, c) })
 }
 
 // push pushes a version of all modules to the registry, and then offers it to the control plane. A broken version has an image that cannot
 // be pulled, so that its Deployment does not become available.
-func (w *World) push(ctx context.Context, version string, broken bool, offer func(i int, c *v1alpha1.Component) error) error {
+func (w *World) push(ctx context.Context, version string, broken bool, offer func(name string, c *v1alpha1.Component) error) error {
 	files := maps.Clone(w.chart)
 	files["Chart.yaml"] = fmt.Appendf(nil, "apiVersion: v2\nname: module\nversion: %s\n", version)
 	image := "registry.example.org/none"
@@ -45,26 +45,26 @@ func (w *World) push(ctx context.Context, version string, broken bool, offer fun
 		image = cluster.MissingImage + "none"
 	}
 	files["values.yaml"] = fmt.Appendf(nil, "message: none\nversion: %s\nimage: %s\n", version, image)
-	for i := range w.Modules {
+	for _, name := range w.allModules() {
 		c := controlplane.Component{
-			Name: "example.org/module/" + moduleName(i), Version: version,
-			Resources: []controlplane.ComponentResource{{Name: moduleName(i), Type: "helm-chart", Files: files}},
+			Name: "example.org/module/" + name, Version: version,
+			Resources: []controlplane.ComponentResource{{Name: name, Type: "helm-chart", Files: files}},
 		}
 		if _, err := w.registry.PushComponent(ctx, repository, c); err != nil {
 			return err
 		}
 		ref := &v1alpha1.Component{Repository: w.registry.Host() + "/" + repository, Name: c.Name, Version: version}
-		if err := offer(i, ref); err != nil {
-			return errors.Wrapf(err, "cannot offer module %q", moduleName(i))
+		if err := offer(name, ref); err != nil {
+			return errors.Wrapf(err, "cannot offer module %q", name)
 		}
 	}
 	return nil
 }
 
 // offer creates or updates the ModuleTemplate of a module in its channel.
-func (w *World) offer(ctx context.Context, i int, c *v1alpha1.Component) error {
+func (w *World) offer(ctx context.Context, name string, c *v1alpha1.Component) error {
 	t := &v1alpha1.ModuleTemplate{
-		ObjectMeta: metav1.ObjectMeta{Name: moduleName(i)},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec:       v1alpha1.ModuleTemplateSpec{Channel: channel, Component: c},
 	}
 	err := w.Client.Create(ctx, t)
@@ -80,7 +80,8 @@ func (w *World) offer(ctx context.Context, i int, c *v1alpha1.Component) error {
 
 // AwaitModules waits until all ModuleTemplates are resolved.
 func (w *World) AwaitModules(ctx context.Context) error {
-	return objects.NewPending(w.Modules, moduleName).Await(ctx, w.Client, &v1alpha1.ModuleTemplateList{}, "")
+	names := w.allModules()
+	return objects.NewPending(len(names), func(i int) string { return names[i] }).Await(ctx, w.Client, &v1alpha1.ModuleTemplateList{}, "")
 }
 
 // AwaitVersion waits until all modules have a version in some clusters.
@@ -115,7 +116,7 @@ func (w *World) Edit(ctx context.Context, i int, message string, timeout time.Du
 
 // Change changes a value of the first module of a Kyma.
 func (w *World) Change(ctx context.Context, i int, message string) error {
-	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"forProvider": map[string]any{"modules": w.modules(message)}}})
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"forProvider": map[string]any{"modules": w.modules(i, message)}}})
 	if err != nil {
 		return errors.Wrap(err, "cannot encode the edit")
 	}
@@ -138,11 +139,11 @@ func configMaps(clusters []string, key, value string, timeout time.Duration) sim
 	}
 }
 
-// modules returns the modules of a Kyma. The message is a value of the first one, unless it is empty.
-func (w *World) modules(message string) []v1alpha1.Module {
+// modules returns the modules of the Kyma of a cluster. The message is a value of the first one, unless it is empty.
+func (w *World) modules(cluster int, message string) []v1alpha1.Module {
 	out := make([]v1alpha1.Module, 0, w.Modules)
-	for i := range w.Modules {
-		out = append(out, v1alpha1.Module{Name: moduleName(i)})
+	for _, name := range w.modulesOf(cluster) {
+		out = append(out, v1alpha1.Module{Name: name})
 	}
 	if message != "" {
 		values := fmt.Appendf(nil, `{"message": %q}`, message)

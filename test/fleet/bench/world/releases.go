@@ -172,8 +172,8 @@ func (w *World) AwaitPhase(ctx context.Context, version string, phases ...v1alph
 // Promote adds a version of all modules to the catalogue, and moves the channel to it.
 func (w *World) Promote(ctx context.Context, p Promotion) error {
 	name := func(i int) string { return moduleName(i) + "-" + p.Version }
-	err := w.push(ctx, p.Version, p.Broken, func(i int, c *v1alpha1.Component) error {
-		t := &v1alpha1.ModuleTemplate{ObjectMeta: metav1.ObjectMeta{Name: name(i)}}
+	err := w.push(ctx, p.Version, p.Broken, func(module string, c *v1alpha1.Component) error {
+		t := &v1alpha1.ModuleTemplate{ObjectMeta: metav1.ObjectMeta{Name: module + "-" + p.Version}}
 		t.Spec.Component = c
 		return w.Client.Create(ctx, t)
 	})

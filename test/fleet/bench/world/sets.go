@@ -47,7 +47,7 @@ func (w Set) Create(ctx context.Context) error {
 	s := &v1alpha1.KymaSet{ObjectMeta: metav1.ObjectMeta{Name: set}}
 	s.Spec.ProviderConfigs = &v1alpha1.ProviderConfigSelection{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{setLabel: set}}}
 	s.Spec.Template.Metadata.Labels = map[string]string{"cluster": "$(cluster.name)"}
-	s.Spec.Template.Spec.ForProvider = v1alpha1.KymaTemplateParameters{Channel: channel, Modules: w.World.modules("")[:1]}
+	s.Spec.Template.Spec.ForProvider = v1alpha1.KymaTemplateParameters{Channel: channel, Modules: w.World.modules(0, "")[:1]}
 	if err := w.World.Client.Create(ctx, s); err != nil {
 		return errors.Wrap(err, "cannot create the KymaSet")
 	}
@@ -87,7 +87,7 @@ func (w Set) Touch(ctx context.Context) error {
 
 // Change changes a value in the template of the KymaSet, and waits until all of its clusters show it.
 func (w Set) Change(ctx context.Context, message string, timeout time.Duration) error {
-	modules := w.World.modules("")[:1]
+	modules := w.World.modules(0, "")[:1]
 	modules[0].Values = &runtime.RawExtension{Raw: fmt.Appendf(nil, `{"message": %q}`, message)}
 	patch, err := json.Marshal(map[string]any{
 		"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"forProvider": map[string]any{"modules": modules}}}},

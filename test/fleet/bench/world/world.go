@@ -28,6 +28,9 @@ const namespace = "fleet"
 type Options struct {
 	// Clusters is the number of clusters, with a Kyma each, and Modules is the number of modules of each Kyma.
 	Clusters, Modules int
+	// Real makes the clusters views of one real API server, with controllers and pods, instead of simulated ones. Their modules have names of
+	// their own.
+	Real bool
 	// MemoryLimit is the soft memory limit of the provider, such as 2GiB. Without it, there is none.
 	MemoryLimit string
 	// Args are additional flags of the provider.
@@ -44,6 +47,8 @@ type World struct {
 	// Client is a client of the control plane.
 	Client client.WithWatch
 
+	// target is the real API server of the clusters, or nil.
+	target   *controlplane.Cluster
 	metrics  rest.Interface
 	dir      string
 	registry *controlplane.Registry
@@ -61,7 +66,7 @@ func Start(ctx context.Context, o Options) (*World, error) {
 	if err := w.build(ctx); err != nil {
 		return w, err
 	}
-	if w.Simulator, err = simulator.Start(ctx, w.dir); err != nil {
+	if err := w.startClusters(ctx); err != nil {
 		return w, err
 	}
 	if err := w.startControlPlane(ctx); err != nil {
@@ -74,6 +79,21 @@ func Start(ctx context.Context, o Options) (*World, error) {
 		return w, errors.Wrap(err, "cannot create the namespace")
 	}
 	return w, w.StartProvider(ctx)
+}
+
+// startClusters starts the servers of the clusters.
+func (w *World) startClusters(ctx context.Context) error {
+	var kubeconfig string
+	var err error
+	if w.Real {
+		o := controlplane.Options{Name: "target", Dir: filepath.Join(w.dir, "target")}
+		if w.target, err = controlplane.Start(ctx, o.Complete()); err != nil {
+			return err
+		}
+		kubeconfig = w.target.KubeconfigFile()
+	}
+	w.Simulator, err = simulator.Start(ctx, w.dir, kubeconfig)
+	return err
 }
 
 func (w *World) startControlPlane(ctx context.Context) error {
@@ -105,7 +125,11 @@ func (w *World) startControlPlane(ctx context.Context) error {
 
 // build builds the servers that this user does not have yet, and the provider.
 func (w *World) build(ctx context.Context) error {
-	steps, err := tools.Missing(ctx, tools.Etcd, tools.KubeAPIServer, tools.KubeControllerManager)
+	servers := []tools.Tool{tools.Etcd, tools.KubeAPIServer, tools.KubeControllerManager}
+	if w.Real {
+		servers = append(servers, tools.KubeScheduler, tools.Kwok)
+	}
+	steps, err := tools.Missing(ctx, servers...)
 	if err != nil {
 		return err //nolint:wrapcheck // It names the tool.
 	}
@@ -136,7 +160,13 @@ func (w *World) Metrics(ctx context.Context) (usage.Metrics, error) {
 // Watch returns the error of the first server that ends unexpectedly, or nil when ctx is done. It does not watch the provider, which
 // is restarted.
 func (w *World) Watch(ctx context.Context) error {
+	var target <-chan struct{}
+	if w.target != nil {
+		target = w.target.Crashed()
+	}
 	select {
+	case <-target:
+		return w.target.Err()
 	case <-w.Control.Crashed():
 		return w.Control.Err()
 	case <-w.Simulator.Done():
@@ -158,6 +188,7 @@ func (w *World) Stop() {
 		w.registry.Stop()
 	}
 	w.Control.Stop()
+	w.target.Stop()
 	if w.dir != "" {
 		_ = os.RemoveAll(w.dir)
 	}
@@ -175,5 +206,30 @@ func Clusters(from, to int) []string {
 	return out
 }
 
-// moduleName returns the name of a module, and of its objects in each cluster.
+// moduleName returns the name of a module, and of its objects in each simulated cluster.
 func moduleName(i int) string { return fmt.Sprintf("module-%d", i) }
+
+// modulesOf returns the names of the modules of a cluster.
+func (w *World) modulesOf(cluster int) []string {
+	out := make([]string, 0, w.Modules)
+	for i := range w.Modules {
+		name := moduleName(i)
+		if w.Real {
+			name = simulator.NameIn(Cluster(cluster), name)
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+// allModules returns the names of all modules.
+func (w *World) allModules() []string {
+	if !w.Real {
+		return w.modulesOf(0)
+	}
+	var out []string
+	for i := range w.Clusters {
+		out = append(out, w.modulesOf(i)...)
+	}
+	return out
+}
