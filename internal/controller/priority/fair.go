@@ -21,14 +21,16 @@ const (
 // NewQueue returns a function that creates the queue of a controller. Items leave it by their priority, but every eighth item is the
 // one that waits longest, so that none waits forever. The queue calls observe for each item that leaves it, with the name of the
 // controller, the name of the item's priority, and how long the item waited since it was due. Items that are tried again after a
-// failure are not observed, because their delay is intended.
+// failure are not observed, because their delay is intended. running receives the priorities of the items that have left the queue, until
+// they are done. It may be nil.
 func NewQueue(
-	observe func(controller, priority string, waited time.Duration),
+	observe func(controller, priority string, waited time.Duration), running *Running,
 ) func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) Queue {
 	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) Queue {
 		return &fair{
 			PriorityQueue: priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = limiter }),
 			limiter:       limiter,
+			running:       running,
 			observe:       func(priority string, waited time.Duration) { observe(name, priority, waited) },
 			now:           time.Now, waits: waits{of: map[reconcile.Request]*wait{}},
 		}
@@ -40,6 +42,7 @@ type fair struct {
 	priorityqueue.PriorityQueue[reconcile.Request]
 
 	limiter workqueue.TypedRateLimiter[reconcile.Request]
+	running *Running
 	observe func(priority string, waited time.Duration)
 	now     func() time.Time
 
@@ -108,14 +111,22 @@ func (q *fair) GetWithPriority() (item reconcile.Request, priority int, shutdown
 	q.mu.Lock()
 	w := q.waits.remove(item)
 	q.mu.Unlock()
-	if w == nil {
-		return item, min(priority, User), shutdown
-	}
-	if !w.retried && !shutdown {
-		q.observe(NameOf(w.priority), max(q.now().Sub(w.due), 0))
-	}
 	// The controller keeps the priority for the next time, so it must not be that of the turn.
-	return item, w.priority, shutdown
+	priority = min(priority, User)
+	if w != nil {
+		priority = w.priority
+	}
+	if w != nil && !w.retried && !shutdown {
+		q.observe(NameOf(priority), max(q.now().Sub(w.due), 0))
+	}
+	q.running.add(item.NamespacedName, priority)
+	return item, priority, shutdown
+}
+
+// Done marks an item as done.
+func (q *fair) Done(item reconcile.Request) {
+	q.running.remove(item.NamespacedName)
+	q.PriorityQueue.Done(item)
 }
 
 // waitsLongest returns the item that waits longest, if it is its turn.

@@ -46,7 +46,7 @@ func TestObserve(t *testing.T) {
 			var got []want
 			q := NewQueue(func(controller, priority string, waited time.Duration) {
 				got = append(got, want{controller, priority, waited})
-			})("c", atOnce{})
+			}, nil)("c", atOnce{})
 			defer q.ShutDown()
 			f, _ := q.(*fair)
 			f.now = func() time.Time { return time.Unix(0, 0) }
@@ -64,7 +64,7 @@ func TestObserve(t *testing.T) {
 
 // TestFairIsPriorityQueue checks that a controller recognizes the queue, because it would lose the priorities otherwise.
 func TestFairIsPriorityQueue(t *testing.T) {
-	q := NewQueue(func(string, string, time.Duration) {})("p", atOnce{})
+	q := NewQueue(func(string, string, time.Duration) {}, nil)("p", atOnce{})
 	defer q.ShutDown()
 	if _, ok := q.(priorityqueue.PriorityQueue[reconcile.Request]); !ok {
 		t.Error("NewQueue(...): want a priority queue")
@@ -95,7 +95,7 @@ func TestFair(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			q := NewQueue(func(string, string, time.Duration) {})("c", atOnce{})
+			q := NewQueue(func(string, string, time.Duration) {}, nil)("c", atOnce{})
 			defer q.ShutDown()
 			f, _ := q.(*fair)
 			now := time.Now()
@@ -182,5 +182,21 @@ func TestWaits(t *testing.T) {
 		if a, b := got.first(now), want.first(now); !same(a, b) {
 			t.Fatalf("first(%v): want %v, got %v", now, b, a)
 		}
+	}
+}
+
+// TestRunning checks when the priority of an item is known.
+func TestRunning(t *testing.T) {
+	running := &Running{}
+	q := NewQueue(func(string, string, time.Duration) {}, running)("r", atOnce{})
+	defer q.ShutDown()
+	With(Rollout, q).Add(request("a"))
+	item, _ := q.Get()
+	if got := running.Of(item.NamespacedName); got != Rollout {
+		t.Errorf("Of(an item that is being reconciled): want %d, got %d", Rollout, got)
+	}
+	q.Done(item)
+	if got := running.Of(item.NamespacedName); got != User || len(running.of) != 0 {
+		t.Errorf("Of(an item that is done): want %d, got %d, and %d are left", User, got, len(running.of))
 	}
 }

@@ -31,6 +31,8 @@ type Options struct {
 	MinPollInterval time.Duration
 	// Priorities decides which reconciles wait for others.
 	Priorities *priority.Tracker
+	// Running receives the priorities of the objects that are being reconciled. It is nil if no one needs to know.
+	Running *priority.Running
 	// Shards decides which objects this replica reconciles. It is nil if it reconciles all.
 	Shards *sharding.Shards
 	// PollJitter is the maximum share of the poll interval, from 0 to 1, by which a poll comes sooner or later.
@@ -44,7 +46,7 @@ type Options struct {
 func (o *Options) Controller() ctrlcontroller.Options {
 	out := ctrlcontroller.Options{MaxConcurrentReconciles: o.MaxConcurrentReconciles, RateLimiter: ratelimiter.NewController()}
 	if o.Queued != nil {
-		out.NewQueue = priority.NewQueue(o.Queued)
+		out.NewQueue = priority.NewQueue(o.Queued, o.Running)
 	}
 	return out
 }

@@ -3,76 +3,105 @@
 package share
 
 import (
+	"cmp"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// maxCandidates limits how many namespaces, and how many ProviderConfigs of each, are considered for a free worker. The next call
-// considers others.
+// maxCandidates limits how many namespaces, and how many ProviderConfigs of each priority, are considered for a free worker. The next
+// call considers others.
 const maxCandidates = 32
 
 // spareEntries is the number of Manifests that no longer wait from which they are removed from a queue.
 const spareEntries = 32
 
-// A fairQueue contains the Manifests that wait for a worker. Namespaces take turns, and so do the ProviderConfigs of a namespace.
+// reverseEvery is how many Manifests of a namespace get a worker for each one for which the lowest priority comes first.
+const reverseEvery = 8
+
+// A fairQueue contains the Manifests that wait for a worker. Namespaces take turns. The Manifests of a namespace wait by their priorities,
+// and the ProviderConfigs of those with the same priority take turns.
 type fairQueue struct {
 	// order contains each namespace of namespaces once. active is the number of those in which a Manifest still waits.
 	order      []string
 	namespaces map[string]*waiting
 	active     int
-	// places contains the place of each Manifest that waits. A Manifest that is only in a queue no longer waits.
-	places map[types.NamespacedName]place
+	// spots contains where each Manifest waits. A Manifest that is only in a queue no longer waits.
+	spots map[types.NamespacedName]spot
+}
+
+// A spot is where a Manifest waits.
+type spot struct {
+	place
+
+	priority int
 }
 
 // waiting contains the Manifests of a namespace that wait.
 type waiting struct {
-	order []string
-	queue map[string][]types.NamespacedName
-	// count is the number of Manifests that still wait.
-	count int
+	// levels has the queues of each priority, the highest first.
+	levels []*level
+	// count is the number of Manifests that still wait, and turns the number of those that got a worker.
+	count, turns int
+}
+
+// A level contains the Manifests of a namespace that wait with the same priority.
+type level struct {
+	priority int
+	order    []string
+	queue    map[string][]types.NamespacedName
 }
 
 func newFairQueue() *fairQueue {
-	return &fairQueue{namespaces: map[string]*waiting{}, places: map[types.NamespacedName]place{}}
+	return &fairQueue{namespaces: map[string]*waiting{}, spots: map[types.NamespacedName]spot{}}
 }
 
-// add adds a Manifest, unless it waits already.
-func (q *fairQueue) add(nn types.NamespacedName, at place) {
-	if before, ok := q.places[nn]; ok {
-		if before == at {
+// add adds a Manifest, unless it waits already. A Manifest that waits keeps the higher priority.
+func (q *fairQueue) add(nn types.NamespacedName, at place, priority int) {
+	if before, ok := q.spots[nn]; ok {
+		if before.place == at && before.priority >= priority {
 			return
 		}
 		q.drop(nn)
 	}
 	w := q.namespaces[at.namespace]
 	if w == nil {
-		w = &waiting{queue: map[string][]types.NamespacedName{}}
+		w = &waiting{}
 		q.namespaces[at.namespace] = w
 		q.order = append(q.order, at.namespace)
 	}
-	queue, ok := w.queue[at.config]
+	s, l := spot{place: at, priority: priority}, w.level(priority)
+	queue, ok := l.queue[at.config]
 	if !ok {
-		w.order = append(w.order, at.config)
+		l.order = append(l.order, at.config)
 	}
 	if len(queue) > 2*w.count+spareEntries {
 		// Most of them no longer wait, for example because they were deleted.
-		queue = slices.DeleteFunc(queue, func(nn types.NamespacedName) bool { return q.places[nn] != at })
+		queue = slices.DeleteFunc(queue, func(nn types.NamespacedName) bool { return q.spots[nn] != s })
 	}
-	w.queue[at.config] = append(queue, nn)
-	q.places[nn] = at
+	l.queue[at.config] = append(queue, nn)
+	q.spots[nn] = s
 	if w.count++; w.count == 1 {
 		q.active++
 	}
 }
 
+// level returns the queues of a priority.
+func (w *waiting) level(priority int) *level {
+	i, ok := slices.BinarySearchFunc(w.levels, priority, func(l *level, p int) int { return cmp.Compare(p, l.priority) })
+	if !ok {
+		w.levels = slices.Insert(w.levels, i, &level{priority: priority, queue: map[string][]types.NamespacedName{}})
+	}
+	return w.levels[i]
+}
+
 // drop removes a Manifest that no longer waits.
 func (q *fairQueue) drop(nn types.NamespacedName) {
-	at, ok := q.places[nn]
+	at, ok := q.spots[nn]
 	if !ok {
 		return
 	}
-	delete(q.places, nn)
+	delete(q.spots, nn)
 	if w := q.namespaces[at.namespace]; w.count == 1 {
 		w.count, q.active = 0, q.active-1
 	} else {
@@ -110,18 +139,39 @@ func (q *fairQueue) next(admitted func(place) bool) (types.NamespacedName, bool)
 
 // nextOf is next for one namespace.
 func (q *fairQueue) nextOf(namespace string, w *waiting, admitted func(place) bool) (types.NamespacedName, bool) {
+	levels := slices.Values(w.levels)
+	if w.turns%reverseEvery == reverseEvery-1 {
+		levels = func(yield func(*level) bool) {
+			for _, l := range slices.Backward(w.levels) {
+				if !yield(l) {
+					return
+				}
+			}
+		}
+	}
+	for l := range levels {
+		if nn, ok := q.nextIn(namespace, l, admitted); ok {
+			w.turns++
+			return nn, true
+		}
+	}
+	return types.NamespacedName{}, false
+}
+
+// nextIn is next for one priority of a namespace.
+func (q *fairQueue) nextIn(namespace string, l *level, admitted func(place) bool) (types.NamespacedName, bool) {
 	candidates := 0
-	for left := len(w.order); left > 0 && candidates < maxCandidates; left-- {
-		at := place{namespace: namespace, config: w.order[0]}
-		w.order = w.order[1:]
-		if !q.waits(w, at) {
-			delete(w.queue, at.config)
+	for left := len(l.order); left > 0 && candidates < maxCandidates; left-- {
+		at := spot{place: place{namespace: namespace, config: l.order[0]}, priority: l.priority}
+		l.order = l.order[1:]
+		if !q.waits(l, at) {
+			delete(l.queue, at.config)
 			continue
 		}
-		w.order = append(w.order, at.config)
+		l.order = append(l.order, at.config)
 		candidates++
-		if admitted(at) {
-			nn := w.queue[at.config][0]
+		if admitted(at.place) {
+			nn := l.queue[at.config][0]
 			q.drop(nn)
 			return nn, true
 		}
@@ -130,10 +180,10 @@ func (q *fairQueue) nextOf(namespace string, w *waiting, admitted func(place) bo
 }
 
 // waits reports whether a Manifest with a ProviderConfig still waits. It removes those before it from the queue.
-func (q *fairQueue) waits(w *waiting, at place) bool {
-	for list := w.queue[at.config]; len(list) > 0; list = list[1:] {
-		w.queue[at.config] = list
-		if q.places[list[0]] == at {
+func (q *fairQueue) waits(l *level, at spot) bool {
+	for list := l.queue[at.config]; len(list) > 0; list = list[1:] {
+		l.queue[at.config] = list
+		if q.spots[list[0]] == at {
 			return true
 		}
 	}

@@ -32,6 +32,7 @@ type Shares struct {
 	limits   limits
 	wake     func(types.NamespacedName)
 	response func(types.NamespacedName) time.Duration
+	priority func(types.NamespacedName) int
 	now      func() time.Time
 
 	mu sync.Mutex
@@ -63,9 +64,16 @@ func ResponseTimes(last func(consumer string) (cluster.Cluster, bool)) func(type
 // returns the average response time of the cluster of a Manifest, or 0 if it is unknown.
 func New(workers int, wake func(types.NamespacedName), response func(types.NamespacedName) time.Duration) *Shares {
 	return &Shares{
-		limits: limitsOf(workers), wake: wake, response: response, now: time.Now,
+		limits: limitsOf(workers), wake: wake, response: response, now: time.Now, priority: func(types.NamespacedName) int { return 0 },
 		used: map[string]int{}, running: map[*Worker]bool{}, turns: map[types.NamespacedName]*Worker{}, pace: newPace(), waiting: newFairQueue(),
 	}
+}
+
+// WithPriorities sets a function that returns the priority of the current pass over a Manifest, and returns the Shares. Of the Manifests of a
+// namespace that wait, those with a higher priority get workers first. Without it, all have the same priority.
+func (s *Shares) WithPriorities(priority func(types.NamespacedName) int) *Shares {
+	s.priority = priority
+	return s
 }
 
 // A Worker is a worker that is reserved for a pass over a Manifest.
@@ -96,7 +104,7 @@ func (s *Shares) Acquire(config string, nn types.NamespacedName) (*Worker, bool)
 	if kept != nil && kept.at == w.at {
 		w.as = kept.as
 	} else if w.as = s.limits.admit(s.load(w.at, w.since), w.expected); w.as == refused {
-		s.waiting.add(nn, w.at)
+		s.waiting.add(nn, w.at, s.priority(nn))
 		return nil, false
 	}
 	s.waiting.drop(nn)
