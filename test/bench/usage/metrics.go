@@ -49,11 +49,25 @@ func (m Metrics) Sum(metric string) float64 {
 
 // Histogram returns the buckets of a histogram. Those of all series are added.
 func (m Metrics) Histogram(metric string) Histogram {
-	out := Histogram{}
-	for le, n := range m.Counts(metric+"_bucket", "le") {
-		if bound, err := strconv.ParseFloat(le, 64); err == nil {
-			out[bound] = n
+	return m.Histograms(metric, "")[""]
+}
+
+// Histograms returns the buckets of a histogram by the values of a label. Those of series that differ in other labels are added.
+func (m Metrics) Histograms(metric, label string) map[string]Histogram {
+	out := map[string]Histogram{"": {}}
+	for key, n := range m.Counts(metric+"_bucket", "le", label) {
+		le, value, _ := strings.Cut(key, " ")
+		bound, err := strconv.ParseFloat(le, 64)
+		if err != nil {
+			continue
 		}
+		if out[value] == nil {
+			out[value] = Histogram{}
+		}
+		out[value][bound] = n
+	}
+	if label != "" {
+		delete(out, "")
 	}
 	return out
 }

@@ -41,6 +41,13 @@ func TestCounts(t *testing.T) {
 	if diff := cmp.Diff(Histogram{1: 8, 2: 16, math.Inf(1): 17}, m.Histogram("wait")); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
+	each := map[string]Histogram{"a": {1: 4, 2: 8, math.Inf(1): 8}, "b": {1: 4, 2: 8, math.Inf(1): 9}}
+	if diff := cmp.Diff(each, m.Histograms("wait", "name")); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	if got := m.Histogram("none"); len(got) != 0 {
+		t.Errorf("Histogram of a metric that does not exist: %v", got)
+	}
 }
 
 func TestQuantile(t *testing.T) {

@@ -4,6 +4,7 @@ package report
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -48,6 +49,8 @@ type Phase struct {
 	Reconciles map[string]float64 `json:"reconciles"`
 	Reconcile  Quantiles          `json:"reconcile_seconds"`
 	Queue      Quantiles          `json:"queue_seconds"`
+	// Waits are the times between when Kymas and Manifests were due and when they left the queue, by priority.
+	Waits map[string]Quantiles `json:"queue_seconds_by_priority"`
 	// Edits are the edits of users, if there were any.
 	Edits *Edits `json:"edits,omitempty"`
 	// EtcdBytes is the size of the database of the control plane at the end.
@@ -107,6 +110,14 @@ func (p *Phase) Measure(before, after Snapshot) {
 	p.Reconciles = usage.Requests(a.Reconciles).Minus(b.Reconciles)
 	p.Reconcile = quantiles(a.Metrics, b.Metrics, "controller_runtime_reconcile_time_seconds")
 	p.Queue = quantiles(a.Metrics, b.Metrics, "workqueue_queue_duration_seconds")
+	const waits, label = "provider_kyma_queue_seconds", "priority"
+	p.Waits = map[string]Quantiles{}
+	earlier := b.Metrics.Histograms(waits, label)
+	for priority, h := range a.Metrics.Histograms(waits, label) {
+		if h = h.Minus(earlier[priority]); h[math.Inf(1)] > 0 {
+			p.Waits[priority] = Quantiles{P50: h.Quantile(0.5), P99: h.Quantile(0.99)}
+		}
+	}
 }
 
 func quantiles(after, before usage.Metrics, metric string) Quantiles {

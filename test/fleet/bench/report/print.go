@@ -40,6 +40,9 @@ func (r *Result) Print(w io.Writer) {
 		if len(p.Values) > 0 {
 			fmt.Fprintf(w, "; %s", usage.Requests(p.Values))
 		}
+		for _, priority := range slices.Sorted(maps.Keys(p.Waits)) {
+			fmt.Fprintf(w, "; %s waits %.2f/%.2f s", priority, p.Waits[priority].P50, p.Waits[priority].P99)
+		}
 	}
 	created := r.phase(Create)
 	fmt.Fprintf(w, "\n\nto the clusters in phase %s, per cluster:\n", Create)

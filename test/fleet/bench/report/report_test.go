@@ -4,6 +4,7 @@ package report
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -154,16 +155,22 @@ func TestBudgetsOfReleases(t *testing.T) {
 	}
 }
 
+// waits returns the metrics of a priority with which n objects waited for at most 2 s.
+func waits(priority string, n int) usage.Metrics {
+	const series = "provider_kyma_queue_seconds_bucket{priority=%q,le=%q} %d\n"
+	return usage.Metrics(fmt.Sprintf(series, priority, "2", n) + fmt.Sprintf(series, priority, "+Inf", n))
+}
+
 func TestMeasure(t *testing.T) {
 	call := func(verb, resource string) apiserver.Call { return apiserver.Call{Verb: verb, Resource: resource} }
 	before := Snapshot{
-		Provider: usage.Sample{CPU: 1, Control: usage.Requests{"PATCH": 1}, Metrics: "go_goroutines 5\n"},
+		Provider: usage.Sample{CPU: 1, Control: usage.Requests{"PATCH": 1}, Metrics: "go_goroutines 5\n" + waits("User", 1) + waits("Rollout", 3)},
 		Target:   apiserver.Count{Requests: map[apiserver.Call]int{call("get", "a"): 1}, Writes: 1, Connections: 2},
 		ControlPlane: `apiserver_request_total{code="200",resource="kymas",subresource="",verb="PUT"} 1` + "\n" +
 			`apiserver_request_total{code="200",resource="kymas",subresource="",verb="LIST"} 1` + "\n",
 	}
 	after := Snapshot{
-		Provider: usage.Sample{CPU: 3, ChildCPU: 1, RSS: 10, Peak: 20, Control: usage.Requests{"PATCH": 4, "GET": 1}, Metrics: "go_goroutines 9\n"},
+		Provider: usage.Sample{CPU: 3, ChildCPU: 1, RSS: 10, Peak: 20, Control: usage.Requests{"PATCH": 4, "GET": 1}, Metrics: "go_goroutines 9\n" + waits("User", 5) + waits("Rollout", 3)},
 		Target: apiserver.Count{
 			Requests: map[apiserver.Call]int{call("get", "a"): 2, call("get", "b"): 1, call("apply", "b"): 3}, Codes: map[int]int{200: 5}, Writes: 4,
 			Connections: 5, OpenConnections: 3, OpenWatches: 2,
@@ -180,7 +187,7 @@ func TestMeasure(t *testing.T) {
 		Target: map[string]int{"get": 2, "apply": 3}, Calls: map[string]int{"get a": 1, "get b": 1, "apply b": 3},
 		Codes: map[int]int{200: 5}, TargetWrites: 3, ControlPlane: usage.Requests{"PATCH": 3, "GET": 1}, ControlPlaneWrites: 3,
 		ControlPlaneCalls: map[string]float64{"PUT kymas ": 2, "PUT kymas status": 4}, EtcdBytes: 4096,
-		Reconciles: map[string]float64{},
+		Reconciles: map[string]float64{}, Waits: map[string]Quantiles{"User": {P50: 1, P99: 1.98}},
 	}
 	if diff := cmp.Diff(want, p); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
