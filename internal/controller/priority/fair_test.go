@@ -167,7 +167,7 @@ func (s slow) first(now time.Time) *wait {
 
 // TestWaits compares the waits of items with a simple implementation, for random calls.
 func TestWaits(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // The calls must be the same each time.
+	r := rand.New(rand.NewPCG(1, 2))
 	got, want := waits{of: map[reconcile.Request]*wait{}}, slow{}
 	same := func(a, b *wait) bool { return a == nil && b == nil || a != nil && b != nil && a.due.Equal(b.due) }
 	for range 10_000 {
