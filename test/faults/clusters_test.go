@@ -193,6 +193,8 @@ var _ = Describe("Clusters that stop responding after they were connected", func
 			By("not responding to requests while the watches are open")
 			f.delay(time.Hour)
 			f.edit(ctx, strconv.Itoa(i))
+			// The edits themselves are a load for the control plane. When it is over, passes wait for responses.
+			AwaitIdle(ctx)
 			return 0
 		})
 	})
