@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"golang.org/x/sys/unix"
 )
 
@@ -53,8 +54,10 @@ func cpuTimeOf(pid int) time.Duration {
 	return time.Duration(used.Nano())
 }
 
-// useIdleCPUs lets all threads of a process run only while a CPU would otherwise be idle. New threads inherit that.
+// useIdleCPUs lets all threads of a process run only while a CPU would otherwise be idle. New threads inherit that. If the system does
+// not permit it, the threads keep their priority.
 func useIdleCPUs(pid int) {
+	idle := &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}
 	// A thread that has not been found yet can start another one meanwhile.
 	const passes = 3
 	for range passes {
@@ -63,8 +66,12 @@ func useIdleCPUs(pid int) {
 			return // The process has ended.
 		}
 		for _, t := range threads {
-			if id, err := strconv.Atoi(t.Name()); err == nil {
-				_ = unix.SchedSetAttr(id, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0) // The thread may have ended.
+			id, err := strconv.Atoi(t.Name())
+			if err != nil {
+				return
+			}
+			if err := unix.SchedSetAttr(id, idle, 0); err != nil && !errors.Is(err, unix.ESRCH) {
+				return
 			}
 		}
 	}
