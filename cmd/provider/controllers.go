@@ -82,7 +82,7 @@ func (c *controllers) configs(ctx context.Context) error {
 	if err := c.manifests.Shards.Watch(ctx, c.mgr.GetCache()); err != nil {
 		return err
 	}
-	return config.Setup(c.mgr, c.manifests.Options.Options, c.attempts, c.manifests.Shards)
+	return config.Setup(ctx, c.mgr, c.manifests.Options.Options, c.attempts, c.manifests.Shards)
 }
 
 func (c *controllers) templates(ctx context.Context) error {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -268,4 +269,26 @@ func digest(c Credentials) string {
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// restConfig returns how to connect with credentials.
+func (p *Pool) restConfig(c Credentials) (*kubeconfig.Result, error) {
+	if !c.injected {
+		k, err := kubeconfig.Parse(c.kubeconfig, kubeconfig.Options{
+			AllowExec:  c.policy.AllowExec,
+			AllowFiles: c.policy.AllowFiles,
+			Identity:   c.identity != nil,
+		})
+		if err == nil && c.identity != nil && c.identity.lent && c.stored {
+			err = errors.Wrap(c.identity.checkServer(k.Config), "spec.identity")
+		}
+		if err != nil {
+			return nil, err
+		}
+		return k, nil
+	}
+	if p.local == nil {
+		return nil, errors.New("source InjectedIdentity is not available in this process")
+	}
+	return &kubeconfig.Result{Config: rest.CopyConfig(p.local)}, nil
 }

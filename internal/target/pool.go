@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/target/informer"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/kubeconfig"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/mapper"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/slots"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 	"github.com/crossplane-contrib/provider-kyma/internal/version"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
@@ -37,7 +38,8 @@ type Pool struct {
 	change      ChangeFunc
 	outcome     func(*Cluster)
 	wake        func(consumer string)
-	slots       chan struct{}
+	lists       *slots.Slots
+	openings    *slots.Slots
 	request     transport.CountFunc
 	limits      transport.Limits
 	budget      *decoding.Budget
@@ -66,6 +68,10 @@ const requestTime = 15 * time.Second
 // mostLists is the maximum number of kinds of all clusters that are listed at the same time. Otherwise, all lists of a fleet
 // would be decoded at the same time after a network outage.
 const mostLists = 64
+
+// mostOpenings is the maximum number of connections that are opened at the same time. Otherwise, those that a user waits for would be
+// opened last if all others are opened just before, as after a restart.
+const mostOpenings = 16
 
 // An entry is a cluster with its consumers and the state with which it is counted in the metrics.
 type entry struct {
@@ -151,7 +157,8 @@ func NewPool(i cluster.Interpreter, o ...Option) *Pool {
 		interpreter: i,
 		limits:      transport.Limits{Request: requestTime},
 		budget:      decoding.Scaled(),
-		slots:       make(chan struct{}, mostLists),
+		lists:       slots.New(mostLists),
+		openings:    slots.New(mostOpenings),
 		guard:       netguard.New(netguard.Options{}),
 		metrics:     metrics.New(nil, version.Build{}),
 		log:         logging.NewNopLogger(),
@@ -315,7 +322,8 @@ func (p *Pool) connect(c Credentials, k *kubeconfig.Result) (*Cluster, error) {
 		Log:       p.log,
 		Done:      cancel,
 		Monitored: true,
-		Slots:     p.slots,
+		Lists:     p.lists,
+		Openings:  p.openings,
 		Recovered: p.wakeConsumers,
 		Replaced:  p.replaced,
 		Budget:    p.caches,
@@ -366,28 +374,6 @@ func (p *Pool) Misplaced(consumer string, yes bool) {
 	if !same && p.outcome != nil {
 		p.outcome(e.cluster)
 	}
-}
-
-// restConfig returns how to connect with credentials.
-func (p *Pool) restConfig(c Credentials) (*kubeconfig.Result, error) {
-	if !c.injected {
-		k, err := kubeconfig.Parse(c.kubeconfig, kubeconfig.Options{
-			AllowExec:  c.policy.AllowExec,
-			AllowFiles: c.policy.AllowFiles,
-			Identity:   c.identity != nil,
-		})
-		if err == nil && c.identity != nil && c.identity.lent && c.stored {
-			err = errors.Wrap(c.identity.checkServer(k.Config), "spec.identity")
-		}
-		if err != nil {
-			return nil, err
-		}
-		return k, nil
-	}
-	if p.local == nil {
-		return nil, errors.New("source InjectedIdentity is not available in this process")
-	}
-	return &kubeconfig.Result{Config: rest.CopyConfig(p.local)}, nil
 }
 
 func (p *Pool) countRequest(verb string, code int, watch bool) {

@@ -4,6 +4,7 @@ package target
 
 import (
 	"fmt"
+	"net/http"
 	"runtime"
 	"slices"
 	"strings"
@@ -185,6 +186,62 @@ func TestPoolReplaces(t *testing.T) {
 			}
 			if n := testutil.ToFloat64(m.TargetConnections); n != 1 {
 				t.Errorf("\n%s\nwant 1 connection, got %v", tc.reason, n)
+			}
+		})
+	}
+}
+
+// TestPoolOpensInOrder checks that the connection that a user waits for is opened before those that were requested earlier, as after a
+// restart, and that servers that don't respond hardly delay the others.
+func TestPoolOpensInOrder(t *testing.T) {
+	const fleet = 8 * mostOpenings
+	cases := map[string]struct {
+		reason string
+		hang   bool
+	}{
+		"Respond": {reason: "It waits for none of the others."},
+		"Hang":    {reason: "It waits until one of the others counts as opened.", hang: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s, answer := newAPIServer(t), make(chan struct{})
+			s.instead = func(w http.ResponseWriter, r *http.Request) {
+				if tc.hang && r.Header.Get("Authorization") != "Bearer user" {
+					select {
+					case <-answer:
+					case <-r.Context().Done():
+					}
+				}
+				fmt.Fprint(w, `{"gitVersion":"v1.36.3"}`)
+			}
+			opened := make(chan string, fleet+1)
+			p := NewPool(fakeInterpreter{}, WithOnRetry(func(consumer string) { opened <- consumer }))
+			defer p.Close()
+			defer close(answer)
+			// All slots are in use until everything is requested.
+			var releases []func()
+			for busy := p.openings.NewLine(mostOpenings); len(releases) < mostOpenings; {
+				release, _ := busy.Take(t.Context(), time.Hour)
+				releases = append(releases, release)
+			}
+			connect := func(name string, priority int) {
+				c := must[*Cluster](t)(p.Get("ns/"+name, s.credentials(name, "")))
+				c.SetPriority(priority)
+				_ = c.Ready()
+			}
+			for i := range fleet {
+				connect(fmt.Sprintf("c%d", i), -200)
+			}
+			connect("user", 0)
+			for _, release := range releases {
+				release()
+			}
+			before := 0
+			for <-opened != "ns/user" {
+				before++
+			}
+			if before > fleet/2 {
+				t.Errorf("\n%s\nopened before it: %d of %d", tc.reason, before, fleet)
 			}
 		})
 	}

@@ -112,6 +112,7 @@ func targetLayers() []layer {
 		"pkg/manifest", "internal/source", "internal/oci", "internal/ocm", "internal/render", "internal/pack", "internal/crdcheck", "internal/cosign",
 	}
 	return []layer{
+		{path: "internal/target/slots", level: 49, forbidden: content},
 		{path: "internal/target/h2", level: 49, forbidden: content},
 		{path: "internal/target/transport", level: 50, forbidden: content},
 		{path: "internal/target/kubeconfig", level: 50, forbidden: content},

@@ -35,6 +35,8 @@ type Options struct {
 	EnableAdmission, DisableAdmission []string
 	// APIServerArgs and ControllerManagerArgs are additional flags.
 	APIServerArgs, ControllerManagerArgs []string
+	// APIServerEnv is added to the environment of the API server, such as GOMEMLIMIT=8GiB. Its default is 2 GiB.
+	APIServerEnv []string
 }
 
 // Complete adds all servers that a workload needs to become ready.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,10 +19,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
-// A server is a program with its arguments.
+// A server is a program with its arguments, and the environment that differs from that of other servers.
 type server struct {
 	tool tools.Tool
 	args []string
+	env  []string
 }
 
 // start starts the server in a data directory. The server does not inherit the environment of the caller, except for
@@ -32,7 +34,7 @@ func (s server) start(ctx context.Context, dir string) (*process.Process, error)
 	if err != nil {
 		return nil, err
 	}
-	env := append(tools.CollectLess(), "PATH="+os.Getenv("PATH"), "HOME="+dir)
+	env := slices.Concat(tools.CollectLess(), []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}, s.env)
 	return process.Start(dir, string(s.tool), path, env, s.args...)
 }
 
@@ -61,7 +63,7 @@ func startEtcd(ctx context.Context, dir string) (p *process.Process, url string,
 }
 
 func etcd(dir, url, peer string) server {
-	return server{tools.Etcd, []string{
+	return server{tool: tools.Etcd, args: []string{
 		"--data-dir=" + filepath.Join(dir, "etcd"),
 		"--listen-client-urls=" + url, "--advertise-client-urls=" + url,
 		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer,
@@ -115,7 +117,7 @@ func apiServer(o Options, dir, etcdURL string, port int) server {
 	if len(o.DisableAdmission) > 0 {
 		args = append(args, "--disable-admission-plugins="+strings.Join(o.DisableAdmission, ","))
 	}
-	return server{o.server(tools.KubeAPIServer), append(args, o.APIServerArgs...)}
+	return server{tool: o.server(tools.KubeAPIServer), args: append(args, o.APIServerArgs...), env: o.APIServerEnv}
 }
 
 // clients returns the servers that are clients of the API server. All of them are administrators, because no test depends
@@ -126,7 +128,7 @@ func clients(ctx context.Context, o Options, dir, kubeconfig string) ([]server, 
 		out = append(out, controllerManager(o, dir, kubeconfig))
 	}
 	if o.Scheduler {
-		out = append(out, server{o.server(tools.KubeScheduler), []string{
+		out = append(out, server{tool: o.server(tools.KubeScheduler), args: []string{
 			"--kubeconfig=" + kubeconfig, "--leader-elect=false", "--secure-port=0",
 			"--kube-api-qps=1000", "--kube-api-burst=2000",
 		}})
@@ -147,7 +149,7 @@ func controllerManager(o Options, dir, kubeconfig string) server {
 	if len(o.Controllers) > 0 {
 		args = append(args, "--controllers="+strings.Join(o.Controllers, ","))
 	}
-	return server{o.server(tools.KubeControllerManager), append(args, o.ControllerManagerArgs...)}
+	return server{tool: o.server(tools.KubeControllerManager), args: append(args, o.ControllerManagerArgs...)}
 }
 
 // kwok returns a kwok server with stages, which it requires to do anything.
@@ -168,5 +170,5 @@ func kwok(ctx context.Context, stages []string, kubeconfig string) (server, erro
 			}
 		}
 	}
-	return server{tools.Kwok, args}, nil
+	return server{tool: tools.Kwok, args: args}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
@@ -20,6 +21,8 @@ const (
 	indexCredentials = "credentials"
 	// indexConfig indexes Manifests by their config; see UsersOf.
 	indexConfig = "config"
+	// indexUsages indexes ProviderConfigUsages by the name of their config.
+	indexUsages = "config"
 )
 
 // Index adds the indexes of configs by the Secrets that they name, and of Manifests by their config.
@@ -44,6 +47,14 @@ func Index(ctx context.Context, i client.FieldIndexer) error {
 		}
 	}
 	return errors.Wrap(i.IndexField(ctx, &v1alpha1.Manifest{}, indexConfig, configOf), "cannot index Manifests")
+}
+
+// nameOfConfig returns the name of the config of a ProviderConfigUsage.
+func nameOfConfig(usage client.Object) []string {
+	if name := usage.GetLabels()[xpv2.LabelKeyProviderName]; name != "" {
+		return []string{name}
+	}
+	return nil
 }
 
 // configOf returns the key of the config of a Manifest.

@@ -3,6 +3,8 @@
 package config
 
 import (
+	"context"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -46,7 +48,10 @@ func kinds() []kind {
 
 // Setup adds the controllers that keep a ProviderConfig or ClusterProviderConfig from being deleted while it is used, and
 // that report whether its cluster is reachable. shards decides which of them this replica reconciles.
-func Setup(mgr ctrl.Manager, o controller.Options, attempts *Attempts, shards *sharding.Shards) error {
+func Setup(ctx context.Context, mgr ctrl.Manager, o controller.Options, attempts *Attempts, shards *sharding.Shards) error {
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.ProviderConfigUsage{}, indexUsages, nameOfConfig); err != nil {
+		return errors.Wrap(err, "cannot index ProviderConfigUsages")
+	}
 	for _, k := range kinds() {
 		if err := setup(mgr, o, k, shards); err != nil {
 			return err
@@ -60,7 +65,7 @@ func Setup(mgr ctrl.Manager, o controller.Options, attempts *Attempts, shards *s
 
 func setup(mgr ctrl.Manager, o controller.Options, k kind, shards *sharding.Shards) error {
 	name := providerconfig.ControllerName(k.group)
-	r := providerconfig.NewReconciler(mgr, resource.ProviderConfigKinds{
+	r := providerconfig.NewReconciler(usageManager{mgr}, resource.ProviderConfigKinds{
 		Config:    k.gvk,
 		Usage:     v1alpha1.ProviderConfigUsageGroupVersionKind,
 		UsageList: v1alpha1.ProviderConfigUsageListGroupVersionKind,

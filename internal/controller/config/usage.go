@@ -4,11 +4,14 @@ package config
 
 import (
 	"context"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
@@ -39,4 +42,31 @@ func (t *UsageTracker) isCovered(ctx context.Context, mr resource.ModernManaged)
 	k := &v1alpha1.Kyma{}
 	err := t.Client.Get(ctx, client.ObjectKey{Namespace: mr.GetNamespace(), Name: owner.Name}, k)
 	return err == nil && k.UID == owner.UID && k.Spec.ProviderConfigReference != nil && *k.Spec.ProviderConfigReference == *ref
+}
+
+// usageManager is a manager whose client finds the usages of a config by an index.
+type usageManager struct {
+	ctrl.Manager
+}
+
+// GetClient returns the client.
+func (m usageManager) GetClient() client.Client { return usageClient{m.Manager.GetClient()} }
+
+// usageClient finds the usages of a config by an index. The reconciler of crossplane-runtime selects them by their labels, for which the
+// cache would compare the usages of all configs each time.
+type usageClient struct {
+	client.Client
+}
+
+// List lists objects.
+func (c usageClient) List(ctx context.Context, l client.ObjectList, opts ...client.ListOption) error {
+	if _, ok := l.(*v1alpha1.ProviderConfigUsageList); ok {
+		o := (&client.ListOptions{}).ApplyOptions(opts)
+		if o.LabelSelector != nil && o.FieldSelector == nil {
+			if name, ok := o.LabelSelector.RequiresExactMatch(xpv2.LabelKeyProviderName); ok {
+				opts = append(slices.Clip(opts), client.MatchingFields{indexUsages: name})
+			}
+		}
+	}
+	return c.Client.List(ctx, l, opts...) //nolint:wrapcheck // It replaces the client.
 }

@@ -4,8 +4,10 @@ package config
 
 import (
 	"context"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -60,6 +62,48 @@ func TestUsageTracker(t *testing.T) {
 			}
 			if err := tracker.Track(t.Context(), mr); err != nil || got != tc.want {
 				t.Errorf("\n%s\nTrack(...): want tracked %t, got %t, %v", tc.reason, tc.want, got, err)
+			}
+		})
+	}
+}
+
+// TestUsageClient checks which lists use the index of usages.
+func TestUsageClient(t *testing.T) {
+	labels := client.MatchingLabels{xpv2.LabelKeyProviderName: "a", xpv2.LabelKeyProviderKind: v1alpha1.ProviderConfigKind}
+	cases := map[string]struct {
+		reason string
+		list   client.ObjectList
+		opts   []client.ListOption
+		want   string
+	}{
+		"Usages": {
+			"The usages of a config are found by its name, and by the other labels.", &v1alpha1.ProviderConfigUsageList{},
+			[]client.ListOption{labels, client.InNamespace("n")},
+			"n crossplane.io/provider-config=a,crossplane.io/provider-config-kind=ProviderConfig config=a",
+		},
+		"All":    {"All usages have no index.", &v1alpha1.ProviderConfigUsageList{}, []client.ListOption{client.InNamespace("n")}, "n  "},
+		"Others": {"Other lists are unchanged.", &v1alpha1.ManifestList{}, []client.ListOption{labels}, " crossplane.io/provider-config=a,crossplane.io/provider-config-kind=ProviderConfig "},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			c := usageClient{&test.MockClient{MockList: func(_ context.Context, _ client.ObjectList, opts ...client.ListOption) error {
+				o := (&client.ListOptions{}).ApplyOptions(opts)
+				selector, fields := "", ""
+				if o.LabelSelector != nil {
+					selector = o.LabelSelector.String()
+				}
+				if o.FieldSelector != nil {
+					fields = o.FieldSelector.String()
+				}
+				got = strings.Join([]string{o.Namespace, selector, fields}, " ")
+				return nil
+			}}}
+			if err := c.List(t.Context(), tc.list, tc.opts...); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nList(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

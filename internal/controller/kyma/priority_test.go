@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
@@ -31,6 +32,7 @@ func TestEditComesFirst(t *testing.T) {
 	for i := range fleet {
 		fleet[i] = *newKyma(v1alpha1.Module{Name: "a"})
 		fleet[i].Name = fmt.Sprintf("k%d", i)
+		fleet[i].SetConditions(xpv2.ReconcileSuccess())
 	}
 	tpl := newTemplate("a", "regular", "1.0.0")
 	newer := changedTo(newTemplate("a", "regular", "1.1.0"))
@@ -68,6 +70,20 @@ func TestEditComesFirst(t *testing.T) {
 					w.kymas().Create(t.Context(), ctrlevent.CreateEvent{Object: &fleet[i], IsInInitialList: true}, q)
 				}
 			}, change,
+		},
+		"StartEdited": {
+			"One that was changed before the start comes first.", func(w *watches, q queue) {
+				for i := range fleet {
+					w.kymas().Create(t.Context(), ctrlevent.CreateEvent{Object: &fleet[i], IsInInitialList: true}, q)
+				}
+			}, func(w *watches, q queue, k *v1alpha1.Kyma) {
+				is := k.DeepCopy()
+				is.Generation++
+				w.kymas().Create(t.Context(), ctrlevent.CreateEvent{Object: is, IsInInitialList: true}, q)
+				if got := w.priorities.LastEdit(client.ObjectKeyFromObject(k)); got.Priority != priority.User {
+					t.Errorf("what the edit causes has priority %d", got.Priority)
+				}
+			},
 		},
 		"Rolling": {
 			"Manifests that roll wake their Kymas.", func(w *watches, q queue) {

@@ -49,15 +49,16 @@ func (w *watches) kymas() handler.EventHandler {
 	}
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e ctrlevent.CreateEvent, q queue) {
-			switch {
-			case e.IsInInitialList:
-				add(e.Object, q, priority.Resync)
-			case e.Object.GetAnnotations()[v1alpha1.AnnotationKymaSetDigest] != "":
-				add(e.Object, q, priority.Rollout)
-			default:
-				w.priorities.AddEdit(client.ObjectKeyFromObject(e.Object), priority.Install)
-				add(e.Object, q, priority.Install)
+			p := priority.Install
+			if k, ok := e.Object.(*v1alpha1.Kyma); ok && e.IsInInitialList {
+				p = priority.AtStart(k)
 			}
+			if e.Object.GetAnnotations()[v1alpha1.AnnotationKymaSetDigest] != "" {
+				p = min(p, priority.Rollout)
+			} else if p > priority.Resync {
+				w.priorities.AddEdit(client.ObjectKeyFromObject(e.Object), p)
+			}
+			add(e.Object, q, p)
 		},
 		UpdateFunc: func(_ context.Context, e ctrlevent.UpdateEvent, q queue) {
 			was, ok := e.ObjectOld.(*v1alpha1.Kyma)

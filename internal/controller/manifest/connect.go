@@ -64,6 +64,8 @@ type connector struct {
 	memory   *checkpoint.Memory
 	// firstUpdate is set if Update can perform the first install; see settings.IsFirstUpdate.
 	firstUpdate bool
+	// priorityOf returns the priority of a Manifest that is being reconciled.
+	priorityOf func(types.NamespacedName) int
 	// repaired records that a step repaired drift of objects.
 	repaired func(mr *v1alpha1.Manifest, objects int, took time.Duration)
 }
@@ -109,6 +111,7 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 	if err != nil {
 		return nil, nil, errors.Wrapf(err, "%s %s", cfg.Kind, cfg.Name)
 	}
+	c.prioritize(cluster, key)
 	// The following calls can send requests. A Manifest that has to wait anyway must not cause any.
 	if err := checkReady(cluster); err != nil {
 		return nil, nil, &waitError{err}

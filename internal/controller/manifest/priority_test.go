@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/checkpoint"
@@ -27,7 +29,7 @@ func TestEditComesFirst(t *testing.T) {
 	const count = 1000
 	fleet := make([]v1alpha1.Manifest, count)
 	for i := range fleet {
-		fleet[i] = *named("n", fmt.Sprintf("m%d", i), func(*v1alpha1.Manifest) {})
+		fleet[i] = *named("n", fmt.Sprintf("m%d", i), func(m *v1alpha1.Manifest) { m.SetConditions(xpv2.ReconcileSuccess()) })
 	}
 	written := func(m *v1alpha1.Manifest) ctrlevent.UpdateEvent {
 		is := m.DeepCopy()
@@ -123,6 +125,36 @@ func TestEditComesFirst(t *testing.T) {
 			}
 			if _, second, _ := q.GetWithPriority(); second >= first {
 				t.Errorf("\n%s\nGet(): %s has priority %d, and the fleet %d", tc.reason, m.Name, first, second)
+			}
+		})
+	}
+}
+
+// TestAtStart checks which priority a Manifest has that exists when the provider starts.
+func TestAtStart(t *testing.T) {
+	ofKyma := func(m *v1alpha1.Manifest) {
+		m.OwnerReferences = []metav1.OwnerReference{{Kind: v1alpha1.KymaKind, Name: "k", Controller: new(true)}}
+	}
+	changed := func(m *v1alpha1.Manifest) {
+		m.SetConditions(xpv2.ReconcileSuccess())
+		m.Generation++
+	}
+	cases := map[string]struct {
+		reason string
+		is     func(m *v1alpha1.Manifest)
+		want   int
+	}{
+		"Reconciled":  {"Nothing has changed.", func(m *v1alpha1.Manifest) { m.SetConditions(xpv2.ReconcileSuccess()) }, priority.Resync},
+		"New":         {"It was not reconciled before the provider stopped.", func(*v1alpha1.Manifest) {}, priority.Install},
+		"Changed":     {"A user changed it.", changed, priority.User},
+		"Deleted":     {"A user deleted it.", func(m *v1alpha1.Manifest) { m.DeletionTimestamp = &metav1.Time{Time: time.Now()} }, priority.User},
+		"NewOfKyma":   {"It may be part of a rollout.", ofKyma, priority.Rollout},
+		"ChangedKyma": {"It may be part of a rollout.", func(m *v1alpha1.Manifest) { ofKyma(m); changed(m) }, priority.Rollout},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := atStart(named("n", "m", tc.is)); got != tc.want {
+				t.Errorf("\n%s\natStart(...): want %s, got %s", tc.reason, priority.NameOf(tc.want), priority.NameOf(got))
 			}
 		})
 	}

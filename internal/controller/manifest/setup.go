@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
@@ -104,6 +106,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer,
 		sessions: sessions,
 		// A change log distinguishes creations from updates.
 		firstUpdate: o.ChangeLogOptions == nil,
+		priorityOf:  o.Running.Of,
 		repaired:    history.RecordRepairs(o.Logger.WithValues("controller", "history")),
 	}, shares, record, name)...)
 	rotations, err := config.SetupRotations(mgr, o.Options.Options, o.Connections, o.Shards)
@@ -165,8 +168,8 @@ func (w *watches) own() handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e ctrlevent.CreateEvent, q priority.Queue) {
 			p := priority.Install
-			if e.IsInInitialList {
-				p = priority.Resync
+			if m, ok := e.Object.(*v1alpha1.Manifest); ok && e.IsInInitialList {
+				p = atStart(m)
 			}
 			add(e.Object, q, cause(e.Object, p))
 		},
@@ -190,6 +193,16 @@ func (w *watches) own() handler.EventHandler {
 			add(e.Object, q, priority.User)
 		},
 	}
+}
+
+// atStart returns the priority of a Manifest that exists when the provider starts. One that a Kyma has written counts as part of a rollout,
+// because the reason is no longer known.
+func atStart(m *v1alpha1.Manifest) int {
+	p := priority.AtStart(m)
+	if p > priority.Rollout && !meta.WasDeleted(m) && metav1.GetControllerOf(m) != nil {
+		return priority.Rollout
+	}
+	return p
 }
 
 // forget removes everything that is kept for a Manifest.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
@@ -25,6 +26,13 @@ func checkReady(c cluster.Cluster) error {
 		return r.Ready()
 	}
 	return nil
+}
+
+// prioritize gives the connection to a cluster the priority of a Manifest, in case that it has to be opened first.
+func (c *connector) prioritize(cluster cluster.Cluster, nn types.NamespacedName) {
+	if p, ok := cluster.(interface{ SetPriority(priority int) }); ok && c.priorityOf != nil {
+		p.SetPriority(c.priorityOf(nn))
+	}
 }
 
 // A waitError reports that a connection failed because the cluster cannot be used at the moment.

@@ -21,6 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/informer"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/mapper"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/slots"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
@@ -30,6 +31,10 @@ const (
 	versionFor  = time.Hour
 	versionsFor = time.Minute
 )
+
+// openingTime is how long a new connection counts as being opened at most. Most servers respond earlier, and those that don't respond must
+// not delay others.
+const openingTime = 100 * time.Millisecond
 
 // A Cluster is the connection to one target cluster. All its clients share one transport.
 type Cluster struct {
@@ -45,6 +50,7 @@ type Cluster struct {
 
 	monitored bool
 	monitor   *monitor
+	opening   *slots.Line
 	inquiry   *inquiry
 	recovered func()
 	// probed is true if a request has succeeded or failed.
@@ -77,8 +83,10 @@ type Options struct {
 	Replaced func(*Cluster)
 	// Done is called after the connection was closed; optional.
 	Done func()
-	// Slots limits how many kinds all connections with the same channel list at the same time; optional.
-	Slots chan struct{}
+	// Lists limits how many kinds all connections with the same slots list at the same time; optional.
+	Lists *slots.Slots
+	// Openings limits how many connections with the same slots are opened at the same time if they are monitored; optional.
+	Openings *slots.Slots
 	// Budget limits the caches of all connections with the same budget together; optional.
 	Budget *informer.Budget
 	// Monitored means that callers can be called back, so that nothing makes them wait: a goroutine probes the server while it is
@@ -106,7 +114,8 @@ func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 		}
 	}
 	c.inquiry = newInquiry(c.inquire, c.notify)
-	c.monitor = newMonitor(c.probe, func() transport.State { return c.transport.Outcome().State })
+	c.opening = o.Openings.NewLine(1)
+	c.monitor = newMonitor(c.admit, c.probe, func() transport.State { return c.transport.Outcome().State })
 	if o.Monitored {
 		o.Transport.Doubted = c.monitor.start
 	}
@@ -133,8 +142,8 @@ func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 	if o.Monitored {
 		options = append(options, informer.WithoutWaiting())
 	}
-	if o.Slots != nil {
-		options = append(options, informer.WithSlots(o.Slots))
+	if o.Lists != nil {
+		options = append(options, informer.WithSlots(o.Lists))
 	}
 	if o.Change != nil {
 		options = append(options, informer.WithChange(func(set string, key cluster.ObjectRef, old, now *cluster.ObjectState) {
@@ -243,6 +252,20 @@ func (c *Cluster) Ready() error {
 		c.monitor.start()
 	}
 	return err
+}
+
+// SetPriority sets the priority of the connection when it is opened, and when kinds are listed for the first time. A higher one comes first.
+func (c *Cluster) SetPriority(priority int) {
+	c.opening.SetPriority(priority)
+	c.informer.SetPriority(priority)
+}
+
+// admit waits until a new connection can be opened.
+func (c *Cluster) admit(ctx context.Context) (opened func(), ok bool) {
+	if c.probed.Load() {
+		return func() {}, true
+	}
+	return c.opening.Take(ctx, openingTime)
 }
 
 // probe requests the version, which a new connection needs first anyway.

@@ -25,6 +25,8 @@ const (
 // A monitor probes a server while it is not Connected, and after a failure that the server might have caused. It only runs a
 // goroutine during that time, so a connected idle cluster costs nothing.
 type monitor struct {
+	// admit waits until a probe can be sent, and returns a function that must be called after it. It returns false if the context ends.
+	admit func(ctx context.Context) (done func(), ok bool)
 	// probe sends one request. state returns the state of the server, including the result of the probe.
 	probe func(ctx context.Context)
 	state func() transport.State
@@ -45,8 +47,10 @@ type monitor struct {
 	kick chan struct{}
 }
 
-func newMonitor(probe func(context.Context), state func() transport.State) *monitor {
-	m := &monitor{probe: probe, state: state, kick: make(chan struct{}, 1)}
+func newMonitor(
+	admit func(context.Context) (func(), bool), probe func(context.Context), state func() transport.State,
+) *monitor {
+	m := &monitor{admit: admit, probe: probe, state: state, kick: make(chan struct{}, 1)}
 	m.root, m.cancel = context.WithCancel(context.Background())
 	return m
 }
@@ -97,9 +101,14 @@ func (m *monitor) run(wait time.Duration) {
 		case <-m.root.Done():
 			return
 		}
+		done, ok := m.admit(m.root)
+		if !ok {
+			return
+		}
 		ctx, cancel := context.WithTimeout(transport.Probe(m.root), probeTime)
 		panics.Log("the response of a cluster to a probe", func() { m.probe(ctx) })
 		cancel()
+		done()
 		m.mu.Lock()
 		// The lock ensures that a failure after this point starts a new goroutine. A kick during the probe requires another one.
 		if m.state() == transport.Connected && len(m.kick) == 0 {

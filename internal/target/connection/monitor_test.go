@@ -34,10 +34,13 @@ func (f *fakeServer) fail(m *monitor) {
 	m.start()
 }
 
+// admitted lets a probe be sent at once.
+func admitted(context.Context) (func(), bool) { return func() {}, true }
+
 func newFakeServer() (*fakeServer, *monitor) {
 	f := &fakeServer{}
 	f.state.Store(transport.Unknown)
-	return f, newMonitor(f.probe, func() transport.State { return f.state.Load().(transport.State) })
+	return f, newMonitor(admitted, f.probe, func() transport.State { return f.state.Load().(transport.State) })
 }
 
 // TestMonitorHanging counts the probes of a server that never responds. The pauses between them grow to five minutes.
@@ -119,7 +122,7 @@ func TestMonitorStops(t *testing.T) {
 func TestMonitorSurvivesPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, _ := newFakeServer()
-		m := newMonitor(func(context.Context) {
+		m := newMonitor(admitted, func(context.Context) {
 			f.probes.Add(1)
 			panic("a bad version")
 		}, func() transport.State { return f.state.Load().(transport.State) })

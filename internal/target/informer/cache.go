@@ -15,6 +15,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/target/slots"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
@@ -23,6 +24,10 @@ const (
 	idleAfter = 10 * time.Minute
 	// idleCheckEvery is the shortest time between two searches for idle watches.
 	idleCheckEvery = time.Minute
+	// slotTime is the maximum time that a first list holds its slot.
+	slotTime = 3 * time.Second
+	// ownSlots is the maximum number of slots of one cache, so that a cluster with many kinds doesn't use all of them.
+	ownSlots = 8
 )
 
 // A Resource identifies what a watch returns.
@@ -70,7 +75,7 @@ type Cache struct {
 	change      ChangeFunc
 	relisted    func()
 	log         logging.Logger
-	slots       slots
+	line        *slots.Line
 	// impatient makes Track return an error for kinds that are being listed, instead of waiting.
 	impatient bool
 	// limits contains the limits of the cache. size is the size of all objects of all kinds.
@@ -111,10 +116,10 @@ func WithLogger(l logging.Logger) Option {
 	return func(c *Cache) { c.log = l }
 }
 
-// WithSlots sets a channel whose capacity limits the number of kinds that all caches with this channel list for the first time at the
-// same time. A list that takes more than three seconds no longer counts.
-func WithSlots(shared chan struct{}) Option {
-	return func(c *Cache) { c.slots = slots{shared: shared, own: make(chan struct{}, ownSlots)} }
+// WithSlots limits the number of kinds that all caches with the same slots list for the first time at the same time. A list that takes
+// more than three seconds no longer counts.
+func WithSlots(s *slots.Slots) Option {
+	return func(c *Cache) { c.line = s.NewLine(ownSlots) }
 }
 
 // WithoutWaiting makes Track return a *cluster.ListingError for kinds whose first list is in progress, instead of waiting for it.
@@ -218,6 +223,9 @@ func (c *Cache) Put(key cluster.ObjectRef, s cluster.ObjectState) {
 func (c *Cache) Forget(key cluster.ObjectRef) {
 	c.kind(key.GroupKind()).forget(nameOf(key))
 }
+
+// SetPriority sets the priority with which the kinds get slots. A higher one comes first.
+func (c *Cache) SetPriority(priority int) { c.line.SetPriority(priority) }
 
 // Close ends all watches and waits for them.
 func (c *Cache) Close() {

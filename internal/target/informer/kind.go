@@ -52,8 +52,9 @@ type kind struct {
 	changed chan struct{}
 	// waiting contains the functions to call when the first list is no longer in progress.
 	waiting []func()
-	// listed releases the slot of the first list. It is nil if the kind has no slot.
+	// listed releases the slot of the first list. It is nil if the kind has no slot. queued is true while the kind waits for one.
 	listed func()
+	queued bool
 	// resting is the current pause between two requests, or nil. requested is true if the next one must be skipped.
 	resting   *rest
 	requested bool

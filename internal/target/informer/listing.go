@@ -30,7 +30,7 @@ func (l *listing) standing(k *kind) error {
 		return k.err
 	case k.synced:
 		return nil
-	case time.Since(k.tried) > listTime:
+	case !k.queued && time.Since(k.tried) > listTime:
 		return k.late(context.DeadlineExceeded)
 	}
 	if !slices.Contains(l.kinds, k) {

@@ -7,10 +7,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/target/slots"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
@@ -24,10 +26,12 @@ func listingOf(err error) *cluster.ListingError {
 }
 
 // hold makes lists wait until the returned function is called.
-func hold(c *Cache) (release func()) {
-	c.slots = slots{shared: make(chan struct{}, 1), own: make(chan struct{}, 1)}
-	c.slots.shared <- struct{}{}
-	return func() { <-c.slots.shared }
+func hold(t *testing.T, c *Cache) (release func()) {
+	t.Helper()
+	s := slots.New(1)
+	c.line = s.NewLine(1)
+	release, _ = s.NewLine(1).Take(t.Context(), time.Hour)
+	return release
 }
 
 // TestTrackDoesNotWait checks that no caller waits for a list, that nothing is known until it ends, and that callers are called back
@@ -47,7 +51,7 @@ func TestTrackDoesNotWait(t *testing.T) {
 				c.impatient = true
 				a := server.set("a", "one", "1")
 				server.fail(tc.fail)
-				release := hold(c)
+				release := hold(t, c)
 				start := time.Now()
 				failed := c.Track(t.Context(), []schema.GroupVersionKind{widgets, secrets})
 				if d := time.Since(start); d > 0 {
@@ -90,14 +94,14 @@ func TestFailingIsNotListing(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *Cache, server *fake, _ *news) {
 		c.impatient = true
 		server.fail(errForbidden)
-		release := hold(c)
+		release := hold(t, c)
 		if e := listingOf(c.Track(t.Context(), []schema.GroupVersionKind{secrets})[secrets]); e == nil {
 			t.Fatal("want the first list to be under way")
 		}
 		release()
 		synctest.Wait()
 		server.fail(nil)
-		c.slots.shared <- struct{}{}
+		release = hold(t, c)
 		time.Sleep(retryDeniedAfter)
 		for range 2 {
 			if err := c.Track(t.Context(), []schema.GroupVersionKind{secrets})[secrets]; !errors.Is(err, errForbidden) {
@@ -114,13 +118,21 @@ func TestFailingIsNotListing(t *testing.T) {
 
 // TestListingEnds checks that a list that never ends becomes an error.
 func TestListingEnds(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *Cache, _ *fake, _ *news) {
+	inBubble(t, func(t *testing.T, c *Cache, server *fake, _ *news) {
 		c.impatient = true
-		hold(c)
+		end := make(chan struct{})
+		defer close(end)
+		server.listing = func(metav1.ListOptions) { <-end }
+		release := hold(t, c)
 		track := func() error { return c.Track(t.Context(), []schema.GroupVersionKind{secrets})[secrets] }
 		if e := listingOf(track()); e == nil {
 			t.Fatal("want the first list to be under way")
 		}
+		time.Sleep(listTime + time.Second)
+		if e := listingOf(track()); e == nil {
+			t.Error("want a list that waits for its turn not to be late")
+		}
+		release()
 		time.Sleep(listTime + time.Second)
 		if err := track(); err == nil || listingOf(err) != nil {
 			t.Errorf("want the error of a list that takes too long, got %v", err)

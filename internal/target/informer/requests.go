@@ -121,14 +121,14 @@ func isAnswer(err error) bool {
 
 // takeSlot waits for a slot for the first list of the kind. It returns false if the context ends.
 func (k *kind) takeSlot(ctx context.Context) bool {
-	release, ok := k.cache.slots.take(ctx)
-	if !ok {
-		return false
-	}
+	k.mu.Lock()
+	k.queued = true
+	k.mu.Unlock()
+	release, ok := k.cache.line.Take(ctx, slotTime)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.listed = release
-	return true
+	k.queued, k.listed = false, release
+	return ok
 }
 
 // returnSlot releases the slot, if the kind has one.

@@ -41,7 +41,9 @@ func Start(ctx context.Context, dir, target string) (*Simulator, error) {
 		return nil, errors.Wrap(err, "cannot find this program")
 	}
 	socket := filepath.Join(dir, "simulator.sock")
-	p, err := process.Start(dir, "simulator", program, []string{"HOME=" + dir}, "-"+Argument+"="+socket, "-"+TargetArgument+"="+target)
+	// It shares the cores of the machine with the provider.
+	env := []string{"HOME=" + dir, "GOGC=400", "GOMEMLIMIT=6GiB"}
+	p, err := process.Start(dir, "simulator", program, env, "-"+Argument+"="+socket, "-"+TargetArgument+"="+target)
 	if err != nil {
 		return nil, err
 	}
