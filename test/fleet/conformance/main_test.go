@@ -24,6 +24,9 @@ type side struct {
 	client, anonymous *http.Client
 }
 
+// options are those of simulated clusters. The real server has no controller manager either.
+var options = apiserver.Options{Cluster: cluster.Options{History: 1000, NoControllers: true}}
+
 // All tests share the servers, because starting a real one is slow.
 var (
 	actual, simulated side
@@ -34,8 +37,7 @@ var (
 func TestMain(m *testing.M) {
 	os.Exit(controlplane.RunTests(m, controlplane.Options{Name: "fleet"}, func(ctx context.Context, c *controlplane.Cluster) error {
 		var err error
-		// The real server has no controller manager either.
-		if simulator, err = apiserver.Start(ctx, apiserver.Options{Cluster: cluster.Options{History: 1000, NoControllers: true}}); err != nil {
+		if simulator, err = apiserver.Start(ctx, options); err != nil {
 			return err
 		}
 		if err := simulator.AddCluster("c1"); err != nil {

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -52,6 +53,10 @@ func (n *normalizer) expand(s string) string {
 	s = strings.ReplaceAll(s, "$NS", n.ns)
 	return varPattern.ReplaceAllStringFunc(s, func(v string) string {
 		parts := varPattern.FindStringSubmatch(v)
+		known := map[string][]string{"RV": n.versions, "UID": n.uids}[parts[1]]
+		if i, err := strconv.Atoi(parts[2]); err == nil && i < len(known) {
+			return known[i]
+		}
 		m, _ := n.saved[parts[1]].(map[string]any)
 		field := map[string]string{"rv": "resourceVersion"}[parts[2]]
 		if field == "" {

@@ -29,7 +29,8 @@ const (
 )
 
 // A call is a request. In the path and the body, $NS is the namespace of the scenario, and $name.uid, $name.rv, $name.name and
-// $name.continue are fields of the metadata of the response of an earlier call.
+// $name.continue are fields of the metadata of the response of an earlier call. $RV.3 and $UID.3 are the fourth version and the fourth UID of
+// all responses.
 type call struct {
 	method, path, body string
 	// media is the type of the body, and accept that of the response. The default is JSON.

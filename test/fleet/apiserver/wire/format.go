@@ -113,7 +113,8 @@ func (f Format) List(kind schema.GroupVersionKind, meta metav1.ListMeta, custom 
 		b, err := json.Marshal(map[string]any{"kind": kind.Kind, "apiVersion": kind.GroupVersion().String(), "metadata": m, "items": all})
 		return b, errors.Wrap(err, "cannot encode a list")
 	}
-	l := &metav1.PartialObjectMetadataList{ListMeta: meta, Items: make([]metav1.PartialObjectMetadata, 0, len(items))}
+	// As in a real API server, the items of an empty list are null.
+	l := &metav1.PartialObjectMetadataList{ListMeta: meta}
 	l.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("PartialObjectMetadataList"))
 	for _, i := range items {
 		p, err := partial(i.Metadata())
