@@ -26,6 +26,7 @@ type flags struct {
 	pollJitter              uint
 	defaultSpread           time.Duration
 	minPoll                 time.Duration
+	parkAfter               time.Duration
 	timeout                 time.Duration
 	concurrency             int
 	leaderElection          bool
@@ -91,6 +92,9 @@ func (f *flags) validateAddresses() error {
 func (f *flags) validate() error {
 	if f.defaultSpread < 0 {
 		return errors.Errorf("--default-spread must not be negative, but is %s", f.defaultSpread)
+	}
+	if f.parkAfter < 0 {
+		return errors.Errorf("--park-after must not be negative, but is %s", f.parkAfter)
 	}
 	if f.pollJitter >= 100 {
 		return errors.Errorf("--poll-jitter-percentage must be less than 100, not %d", f.pollJitter)
@@ -218,6 +222,9 @@ func (f *flags) work(app *kingpin.Application) {
 		Default("10").UintVar(&f.pollJitter)
 	app.Flag("min-poll-interval", "Minimum value of the annotation crossplane.io/poll-interval. Shorter intervals are raised to it.").
 		Default("10s").DurationVar(&f.minPoll)
+	app.Flag("park-after", "Time after which the watches of a cluster are closed if nothing has changed in it or for it. Its Manifests are then "+
+		"checked at each poll only. If 0, watches are never closed.").
+		Default("0s").DurationVar(&f.parkAfter)
 	app.Flag("timeout", "Maximum duration of a single reconcile of a Kyma, a ModuleTemplate or a Manifest.").Default("2m").DurationVar(&f.timeout)
 	app.Flag("max-reconcile-rate", "Maximum number of resources of each kind that are reconciled concurrently.").Default("10").IntVar(&f.concurrency)
 	app.Flag("max-object-concurrency", "Maximum number of objects of a single Manifest that are applied concurrently.").

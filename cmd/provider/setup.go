@@ -59,7 +59,8 @@ func setup(
 		return nil, err
 	}
 	notify, attempts := &changes{}, config.NewAttempts()
-	pool := newPool(notify, attempts, target.WithLocal(local), target.WithUserAgent(agent), target.WithMetrics(m), target.WithLogger(log), target.WithGuard(guard))
+	pool := newPool(notify, attempts, target.WithLocal(local), target.WithUserAgent(agent), target.WithMetrics(m), target.WithLogger(log), target.WithGuard(guard),
+		target.WithParkAfter(f.parkAfter))
 	reader := secrets.NewReader(mgr.GetClient(), mgr.GetAPIReader())
 	targets := &clusters{shards: lead.shards, pool: pool, attempts: attempts, resolver: target.NewResolver(reader, target.Policy{
 		AllowExec: f.allowExec, AllowFiles: f.allowFiles, AllowTenantIdentity: f.allowTenantIdentity,

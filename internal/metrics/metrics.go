@@ -77,7 +77,7 @@ func New(r prometheus.Registerer, b version.Build) *Metrics {
 		}),
 		TargetStates: States{f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "provider_kyma_target_connection_states",
-			Help: "Number of open connections to target clusters, by state (Connecting, Connected, Unreachable, Unauthorized or WrongCluster).",
+			Help: "Number of connections to target clusters, by state (Connecting, Connected, Unreachable, Unauthorized, WrongCluster or Parked).",
 		}, []string{"state"})},
 		TargetCacheBytes: f.NewGauge(prometheus.GaugeOpts{
 			Name: "provider_kyma_target_cache_bytes",

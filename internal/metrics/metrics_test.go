@@ -106,7 +106,7 @@ provider_kyma_step_seconds_count{step="apply"} 1
 # HELP provider_kyma_target_cache_bytes Approximate size of the cached states of watched objects in all target clusters, in bytes.
 # TYPE provider_kyma_target_cache_bytes gauge
 provider_kyma_target_cache_bytes 5
-# HELP provider_kyma_target_connection_states Number of open connections to target clusters, by state (Connecting, Connected, Unreachable, Unauthorized or WrongCluster).
+# HELP provider_kyma_target_connection_states Number of connections to target clusters, by state (Connecting, Connected, Unreachable, Unauthorized, WrongCluster or Parked).
 # TYPE provider_kyma_target_connection_states gauge
 provider_kyma_target_connection_states{state="Connecting"} 1
 # HELP provider_kyma_target_connections Number of open connections to target clusters.

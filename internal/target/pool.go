@@ -47,6 +47,7 @@ type Pool struct {
 	guard       *netguard.Guard
 	metrics     *metrics.Metrics
 	log         logging.Logger
+	parkAfter   time.Duration
 	builtin     mapper.Table
 	interpreter cluster.Interpreter
 
@@ -149,6 +150,11 @@ func WithMetrics(m *metrics.Metrics) Option {
 // WithLogger sets the logger of new and closed connections and of failing watches, which are logged at debug level.
 func WithLogger(l logging.Logger) Option {
 	return func(p *Pool) { p.log = l }
+}
+
+// WithParkAfter sets how long a cluster must be quiet before its watches are closed. The default is 0: they are never closed.
+func WithParkAfter(d time.Duration) Option {
+	return func(p *Pool) { p.parkAfter = d }
 }
 
 // NewPool returns a pool without connections. The interpreter determines what the caches of connections watch and keep.
@@ -327,6 +333,7 @@ func (p *Pool) connect(c Credentials, k *kubeconfig.Result) (*Cluster, error) {
 		Recovered: p.wakeConsumers,
 		Replaced:  p.replaced,
 		Budget:    p.caches,
+		ParkAfter: p.parkAfter,
 	})
 	if err != nil {
 		cancel()
@@ -353,6 +360,9 @@ func (p *Pool) count(e *entry) {
 	e.state = e.cluster.Outcome().State
 	if e.state == transport.Connected && len(e.misplaced) > 0 {
 		e.state = transport.WrongCluster
+	}
+	if e.state == transport.Connected && e.cluster.IsParked() {
+		e.state = transport.Parked
 	}
 	p.metrics.TargetStates.Add(string(e.state), 1)
 }

@@ -270,7 +270,7 @@ func conditionOf(at attempt) (xpv2.Condition, bool) {
 		c.Reason = v1alpha1.ReasonUnauthorized
 	case transport.Unreachable:
 		c.Reason = v1alpha1.ReasonUnreachable
-	case transport.Unknown, transport.WrongCluster:
+	case transport.Unknown, transport.WrongCluster, transport.Parked:
 		return c, false
 	}
 	return c, true

@@ -15,6 +15,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/sandbox"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
@@ -28,10 +29,20 @@ func checkReady(c cluster.Cluster) error {
 	return nil
 }
 
-// prioritize gives the connection to a cluster the priority of a Manifest, in case that it has to be opened first.
+// prioritize gives the connection to a cluster the priority of a Manifest, in case that it has to be opened first. A Manifest that is not
+// only polled keeps the watches of the cluster. What has changed in the cluster does so without it.
 func (c *connector) prioritize(cluster cluster.Cluster, nn types.NamespacedName) {
-	if p, ok := cluster.(interface{ SetPriority(priority int) }); ok && c.priorityOf != nil {
-		p.SetPriority(c.priorityOf(nn))
+	connection, ok := cluster.(interface {
+		SetPriority(priority int)
+		Keep()
+	})
+	if !ok || c.priorityOf == nil {
+		return
+	}
+	p := c.priorityOf(nn)
+	connection.SetPriority(p)
+	if p != priority.State && p > priority.Resync {
+		connection.Keep()
 	}
 }
 

@@ -51,6 +51,7 @@ type Cluster struct {
 	monitored bool
 	monitor   *monitor
 	opening   *slots.Line
+	parking   *parking
 	inquiry   *inquiry
 	recovered func()
 	// probed is true if a request has succeeded or failed.
@@ -94,8 +95,10 @@ type Options struct {
 	// cache returns a *cluster.ListingError for kinds that are being listed.
 	Monitored bool
 	// Recovered is called when callers that got an error from Ready should try again, because the server is Connected again, and its
-	// watches continue, or because the first probe failed; optional. It must not block.
+	// watches continue, or because the first probe failed, and when a parked connection is used again; optional. It must not block.
 	Recovered func(*Cluster)
+	// ParkAfter is how long a monitored connection must be quiet before its watches are closed. If it is 0, they are never closed.
+	ParkAfter time.Duration
 }
 
 // New returns a connection to a cluster. The interpreter determines what its cache watches and keeps. New sends no
@@ -115,6 +118,7 @@ func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 	}
 	c.inquiry = newInquiry(c.inquire, c.notify)
 	c.opening = o.Openings.NewLine(1)
+	c.parking = newParking(o.ParkAfter, func() bool { return c.Outcome().State == transport.Connected && c.informer.Park() }, c.notify)
 	c.monitor = newMonitor(c.admit, c.probe, func() transport.State { return c.transport.Outcome().State })
 	if o.Monitored {
 		o.Transport.Doubted = c.monitor.start
@@ -147,6 +151,7 @@ func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 	}
 	if o.Change != nil {
 		options = append(options, informer.WithChange(func(set string, key cluster.ObjectRef, old, now *cluster.ObjectState) {
+			c.parking.keep()
 			o.Change(c.identity, set, key, old, now)
 		}))
 	}
@@ -247,6 +252,9 @@ func (c *Cluster) Ready() error {
 	if !c.monitored {
 		return nil
 	}
+	if c.parking.use() {
+		c.recovered()
+	}
 	err := c.transport.Ready()
 	if e := (*transport.NotConnectedError)(nil); errors.As(err, &e) {
 		c.monitor.start()
@@ -259,6 +267,12 @@ func (c *Cluster) SetPriority(priority int) {
 	c.opening.SetPriority(priority)
 	c.informer.SetPriority(priority)
 }
+
+// Keep keeps the watches for the time of ParkAfter. Call it when something has changed, or is about to change.
+func (c *Cluster) Keep() { c.parking.keep() }
+
+// IsParked reports whether the watches are closed, because the connection was quiet. The next call of Ready ends this state.
+func (c *Cluster) IsParked() bool { return c.parking.isParked() }
 
 // admit waits until a new connection can be opened.
 func (c *Cluster) admit(ctx context.Context) (opened func(), ok bool) {
@@ -287,7 +301,7 @@ func (c *Cluster) outcomeChanged() {
 			if !c.probed.Swap(true) {
 				c.recovered()
 			}
-		case transport.Unknown, transport.WrongCluster:
+		case transport.Unknown, transport.WrongCluster, transport.Parked:
 		}
 	}
 	c.notify()
@@ -335,6 +349,7 @@ func (c *Cluster) get(ctx context.Context, path string) ([]byte, error) {
 
 // Close closes the connection. It ends the watches first, because they would reconnect.
 func (c *Cluster) Close() {
+	c.parking.stop()
 	c.monitor.stop()
 	c.inquiry.stop()
 	c.informer.Close()

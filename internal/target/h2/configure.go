@@ -20,6 +20,8 @@ type pool struct {
 	// idle is the time after which a connection without streams is closed, or 0. After ping without a frame, the connection is tested,
 	// and after lost without a response, it is closed.
 	idle, ping, lost time.Duration
+	// release makes the http.Transport forget its idle connections. It never forgets one for HTTP/2 by itself.
+	release func()
 
 	mu    sync.Mutex
 	conns []*conn
@@ -29,7 +31,7 @@ type pool struct {
 // compression is disabled, and wraps DialContext. Call it before the first request. The transport must have a TLS config, which Configure
 // changes.
 func Configure(t *http.Transport) {
-	p := &pool{compression: !t.DisableCompression, idle: t.IdleConnTimeout}
+	p := &pool{compression: !t.DisableCompression, idle: t.IdleConnTimeout, release: t.CloseIdleConnections}
 	if t.HTTP2 != nil {
 		p.ping, p.lost = t.HTTP2.SendPingTimeout, t.HTTP2.PingTimeout
 	}
@@ -109,8 +111,12 @@ func (p *pool) add(address string, c *tls.Conn) http.RoundTripper {
 	return fresh
 }
 
+// remove removes a connection that has ended.
 func (p *pool) remove(c *conn) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.conns = slices.DeleteFunc(p.conns, func(other *conn) bool { return other == c })
+	p.mu.Unlock()
+	if p.release != nil {
+		p.release()
+	}
 }

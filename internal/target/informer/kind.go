@@ -60,6 +60,8 @@ type kind struct {
 	requested bool
 	// stop ends the watch, and abort ends the current attempt.
 	stop, abort context.CancelFunc
+	// parked is true if the kind is no longer part of the cache.
+	parked bool
 	// counted is the size of the objects as counted in the size of the cache.
 	counted atomic.Int64
 }
@@ -254,6 +256,10 @@ func (k *kind) listBegins() {
 
 func (k *kind) put(n name, s cluster.ObjectState) {
 	k.mu.Lock()
+	if k.parked {
+		k.mu.Unlock()
+		return
+	}
 	k.objects.put(n, s)
 	changes := k.bound()
 	k.mu.Unlock()
@@ -293,7 +299,7 @@ func (k *kind) seen(obj runtime.Object) error {
 		return err
 	}
 	k.mu.Lock()
-	if isTooMany(k.err) {
+	if k.parked || isTooMany(k.err) {
 		k.mu.Unlock()
 		return nil
 	}
@@ -332,7 +338,7 @@ func (k *kind) replace(list map[name]cluster.ObjectState, resourceVersion string
 		panics.Log(k.subject(), k.cache.relisted)
 	}
 	k.mu.Lock()
-	if err := k.err; isTooMany(err) {
+	if err := k.err; k.parked || isTooMany(err) {
 		k.mu.Unlock()
 		return err
 	}

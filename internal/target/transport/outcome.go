@@ -28,6 +28,8 @@ const (
 	// WrongCluster means that the API server of a different cluster responded than the one that a user of the connection
 	// belongs to. Requests do not show this, so it is not a state of an Outcome.
 	WrongCluster State = "WrongCluster"
+	// Parked means that the watches of a connected cluster were closed, because it was quiet. It is not a state of an Outcome either.
+	Parked State = "Parked"
 )
 
 // An Outcome is the result of the latest requests. Outcomes are comparable with ==.

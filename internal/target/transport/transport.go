@@ -3,6 +3,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"net/http"
@@ -22,8 +23,12 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/target/h2"
 )
 
-// connectTime is the timeout of the TLS handshake.
-const connectTime = 10 * time.Second
+const (
+	// connectTime is the timeout of the TLS handshake.
+	connectTime = 10 * time.Second
+	// idleTime is how long a network connection without requests stays open.
+	idleTime = 90 * time.Second
+)
 
 // Options are the options of a transport. The zero value is valid.
 type Options struct {
@@ -41,6 +46,8 @@ type Options struct {
 	// During that time, all other requests fail immediately with the error of Ready. If Monitored is false, a circuit breaker
 	// allows one request after each pause.
 	Monitored bool
+	// Idle is how long a network connection without requests stays open. The default is 90 seconds.
+	Idle time.Duration
 	// Doubted is called after a failure that either the request or the server might have caused, so that the caller can probe
 	// the server; optional.
 	Doubted func()
@@ -82,7 +89,7 @@ func New(rc *rest.Config, o Options) (*Transport, error) {
 		o.Budget = decoding.Scaled()
 	}
 	changes := &atomic.Uint64{}
-	base, closeAll, err := baseOf(rc, tc, counting(dial(tc, o.Dialer), changes), o.Dialer)
+	base, closeAll, err := baseOf(rc, tc, counting(dial(tc, o.Dialer), changes), o.Dialer, cmp.Or(o.Idle, idleTime))
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +112,7 @@ func New(rc *rest.Config, o Options) (*Transport, error) {
 
 // baseOf returns an http.Transport and a function that closes its connections. client-go's own transport is shared
 // between all configs with the same TLS settings, and is never closed.
-func baseOf(rc *rest.Config, tc *transport.Config, open connrotation.DialFunc, d *netguard.Dialer) (http.RoundTripper, func(), error) {
+func baseOf(rc *rest.Config, tc *transport.Config, open connrotation.DialFunc, d *netguard.Dialer, idle time.Duration) (http.RoundTripper, func(), error) {
 	if rc.Transport != nil {
 		return rc.Transport, func() {}, nil
 	}
@@ -123,7 +130,7 @@ func baseOf(rc *rest.Config, tc *transport.Config, open connrotation.DialFunc, d
 		TLSClientConfig:     tlsConfig,
 		TLSHandshakeTimeout: connectTime,
 		MaxIdleConnsPerHost: 25,
-		IdleConnTimeout:     90 * time.Second,
+		IdleConnTimeout:     idle,
 		DisableCompression:  rc.DisableCompression,
 		// A connection is closed when it receives no data, not even a response to a ping. Otherwise a watch would wait on
 		// it forever.

@@ -24,7 +24,8 @@ type provider struct {
 	metrics string
 }
 
-func (p *provider) start(ctx context.Context) error {
+// start starts the provider with additional flags.
+func (p *provider) start(ctx context.Context, args ...string) error {
 	port, err := process.FreePort(ctx)
 	if err != nil {
 		return err
@@ -32,7 +33,7 @@ func (p *provider) start(ctx context.Context) error {
 	p.metrics = net.JoinHostPort(process.Loopback, strconv.Itoa(port))
 	p.process, err = controlplane.StartProvider(ctx, controlplane.ProviderOptions{
 		Kubeconfig: p.kubeconfig, Dir: filepath.Join(p.dir, "provider-data"), Binary: p.binary,
-		Args: []string{"--metrics-bind-address=" + p.metrics, "--no-leader-election"},
+		Args: append([]string{"--metrics-bind-address=" + p.metrics, "--no-leader-election"}, args...),
 	})
 	if err != nil {
 		return err

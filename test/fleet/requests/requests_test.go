@@ -77,6 +77,16 @@ func awaitReady(t *testing.T, name string) {
 	}
 }
 
+// await waits until a condition is met.
+func await(t *testing.T, what string, met func() bool) {
+	t.Helper()
+	for begin := time.Now(); !met(); time.Sleep(100 * time.Millisecond) {
+		if time.Since(begin) > limit {
+			t.Fatalf("not within %s: %s", limit, what)
+		}
+	}
+}
+
 // within checks an upper bound.
 func within(t *testing.T, what string, got, bound int) {
 	t.Helper()
