@@ -69,7 +69,7 @@ func TestParseArguments(t *testing.T) {
 		"Defaults": {
 			reason: "By default, polls have some jitter, and features that need a setup are off.",
 			check: func(f *flags) bool {
-				return f.jitter() == 0.1 && f.managementPolicies && !f.changeLogs && f.leaderElection && f.leaderElectionNamespace == "" &&
+				return f.jitter() == 0.1 && f.parkAfter == 0 && f.managementPolicies && !f.changeLogs && f.leaderElection && f.leaderElectionNamespace == "" &&
 					f.changeLogsSocket == "/var/run/changelogs/changelogs.sock"
 			},
 		},
@@ -110,6 +110,8 @@ func TestParseArguments(t *testing.T) {
 		"AllJitter":   {reason: "The jitter must be less than the interval.", args: []string{"--poll-jitter-percentage=100"}, err: "--poll-jitter-percentage must be less than 100"},
 		"BelowJitter": {reason: "The jitter must not be negative.", args: []string{"--poll-jitter-percentage=-1"}, err: "-1"},
 		"NoWorkers":   {reason: "At least one worker is required.", args: []string{"--max-reconcile-rate=0"}, err: "--max-reconcile-rate must be at least 1"},
+		"Park":        {reason: "Quiet clusters can be parked.", args: []string{"--park-after=30m"}, check: func(f *flags) bool { return f.parkAfter == 30*time.Minute }},
+		"BadPark":     {reason: "A negative duration is an error.", args: []string{"--park-after=-1s"}, err: "--park-after must not be negative"},
 		"NoPoll":      {reason: "Polls cannot be disabled.", args: []string{"--poll=0s"}, err: "--poll must be greater than 0"},
 		"Pprof":       {reason: "Profiles are served on loopback.", args: []string{"--pprof-bind-address=[::1]:6060"}, check: func(f *flags) bool { return f.pprofAddress == "[::1]:6060" }},
 		"PprofOpen":   {reason: "Profiles must not be served to other machines.", args: []string{"--pprof-bind-address=:6060"}, err: "--pprof-bind-address must be a loopback address"},

@@ -3,6 +3,7 @@
 package connection
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,8 +46,8 @@ func TestParking(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				changes := 0
-				p := newParking(tc.after, func() bool { return !tc.busy }, func() { changes++ })
+				changes := atomic.Int64{}
+				p := newParking(tc.after, func() bool { return !tc.busy }, func() { changes.Add(1) })
 				defer p.stop()
 				was := false
 				for minute := range 21 {
@@ -59,12 +60,12 @@ func TestParking(t *testing.T) {
 					if want, checked := tc.want[minute]; checked && is != want || !checked && len(tc.want) == 0 && is {
 						t.Errorf("\n%s\nafter %d minutes: parked is %t", tc.reason, minute, is)
 					}
-					if is != was && changes == 0 {
+					if is != was && changes.Load() == 0 {
 						t.Errorf("\n%s\nafter %d minutes: the change was not reported", tc.reason, minute)
 					}
-					was, changes = is, 0
 					time.Sleep(59 * time.Second)
-					was, changes = p.isParked(), 0
+					was = p.isParked()
+					changes.Store(0)
 				}
 			})
 		})
