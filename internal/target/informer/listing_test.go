@@ -26,12 +26,17 @@ func listingOf(err error) *cluster.ListingError {
 }
 
 // hold makes lists wait until the returned function is called.
-func hold(t *testing.T, c *Cache) (release func()) {
+func hold(t *testing.T, s *slots.Slots) (release func()) {
 	t.Helper()
-	s := slots.New(1)
-	c.line = s.NewLine(1)
 	release, _ = s.NewLine(1).Take(t.Context(), time.Hour)
 	return release
+}
+
+// limit gives a cache the only slot of the result.
+func limit(c *Cache) *slots.Slots {
+	s := slots.New(1)
+	c.line = s.NewLine(1)
+	return s
 }
 
 // TestTrackDoesNotWait checks that no caller waits for a list, that nothing is known until it ends, and that callers are called back
@@ -51,7 +56,7 @@ func TestTrackDoesNotWait(t *testing.T) {
 				c.impatient = true
 				a := server.set("a", "one", "1")
 				server.fail(tc.fail)
-				release := hold(t, c)
+				release := hold(t, limit(c))
 				start := time.Now()
 				failed := c.Track(t.Context(), []schema.GroupVersionKind{widgets, secrets})
 				if d := time.Since(start); d > 0 {
@@ -94,14 +99,15 @@ func TestFailingIsNotListing(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *Cache, server *fake, _ *news) {
 		c.impatient = true
 		server.fail(errForbidden)
-		release := hold(t, c)
+		s := limit(c)
+		release := hold(t, s)
 		if e := listingOf(c.Track(t.Context(), []schema.GroupVersionKind{secrets})[secrets]); e == nil {
 			t.Fatal("want the first list to be under way")
 		}
 		release()
 		synctest.Wait()
 		server.fail(nil)
-		release = hold(t, c)
+		release = hold(t, s)
 		time.Sleep(retryDeniedAfter)
 		for range 2 {
 			if err := c.Track(t.Context(), []schema.GroupVersionKind{secrets})[secrets]; !errors.Is(err, errForbidden) {
@@ -123,7 +129,7 @@ func TestListingEnds(t *testing.T) {
 		end := make(chan struct{})
 		defer close(end)
 		server.listing = func(metav1.ListOptions) { <-end }
-		release := hold(t, c)
+		release := hold(t, limit(c))
 		track := func() error { return c.Track(t.Context(), []schema.GroupVersionKind{secrets})[secrets] }
 		if e := listingOf(track()); e == nil {
 			t.Fatal("want the first list to be under way")

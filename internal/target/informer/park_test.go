@@ -45,7 +45,7 @@ func TestPark(t *testing.T) {
 // TestParkRefused checks that a cache is not parked while a kind is being listed or fails.
 func TestParkRefused(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *Cache, server *fake, _ *news) {
-		release := hold(t, c)
+		release := hold(t, limit(c))
 		if err := track(t, c, secrets); err == nil || c.Park() {
 			t.Errorf("want a list that waits, got %v", err)
 		}
