@@ -99,7 +99,7 @@ func (h Histogram) Minus(before Histogram) Histogram {
 // observations, and the largest finite bound for a value above it.
 func (h Histogram) Quantile(q float64) float64 {
 	rank, below, lower := q*h[math.Inf(1)], 0.0, 0.0
-	if rank == 0 {
+	if rank <= 0 {
 		return 0
 	}
 	for _, le := range sortedBounds(h) {

@@ -59,6 +59,7 @@ func TestQuantile(t *testing.T) {
 		want   float64
 	}{
 		"Empty":    {reason: "Without observations, there is no quantile.", h: Histogram{math.Inf(1): 0}, q: 0.5, want: 0},
+		"Negative": {reason: "If observations are missing, there is no quantile.", h: Histogram{1: 0, math.Inf(1): -1}, q: 0.5, want: 0},
 		"Bound":    {reason: "Half of the observations are at most 1.", h: h, q: 0.5, want: 1},
 		"First":    {reason: "The first bucket begins at 0.", h: h, q: 0.25, want: 0.5},
 		"Within":   {reason: "Values are spread evenly in a bucket.", h: h, q: 0.75, want: 1.5},

@@ -39,6 +39,10 @@ func main() {
 	flag.IntVar(&o.world.Modules, "modules", 3, "how many modules each cluster has")
 	flag.BoolVar(&o.world.Real, "real", false, "use one real API server that the provider sees as all clusters, for phases without faults and policies")
 	flag.StringVar(&o.world.MemoryLimit, "memory-limit", "", "soft memory limit of the provider, such as 2GiB; in a container, its memory limit sets it")
+	flag.Func("provider-arg", "additional flag of the provider, such as --park-after=30m; can be repeated", func(arg string) error {
+		o.world.Args = append(o.world.Args, arg)
+		return nil
+	})
 	flag.IntVar(&o.phase.Edits, "edits", 100, "how many edits of users there are at rest, and about how many during a rollout")
 	flag.DurationVar(&o.phase.Idle, "idle", 10*time.Minute, "how long nothing is done")
 	flag.DurationVar(&o.phase.Fault, "fault", 30*time.Second, "how long clusters fail in each way")
