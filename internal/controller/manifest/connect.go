@@ -180,7 +180,9 @@ func (c *connector) connectRemoval(ctx context.Context, mr *v1alpha1.Manifest) (
 		if whole, err := (&content{}).bundleOf(mr); err == nil {
 			bundle = whole
 		}
-		cluster, err = c.clusters.Get(ctx, key.String(), cfg)
+		if cluster, err = c.clusters.Get(ctx, key.String(), cfg); err == nil {
+			c.prioritize(cluster, key)
+		}
 		err = errors.Wrapf(err, "%s %s", cfg.Kind, cfg.Name)
 	}
 	found, user := err == nil, c.sessions.Of(key).User()

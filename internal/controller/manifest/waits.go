@@ -29,13 +29,16 @@ func checkReady(c cluster.Cluster) error {
 	return nil
 }
 
+// prioritized is implemented by the connections of target.Pool.
+type prioritized interface {
+	SetPriority(priority int)
+	Keep()
+}
+
 // prioritize gives the connection to a cluster the priority of a Manifest, in case that it has to be opened first. A Manifest that is not
 // only polled keeps the watches of the cluster. What has changed in the cluster does so without it.
 func (c *connector) prioritize(cluster cluster.Cluster, nn types.NamespacedName) {
-	connection, ok := cluster.(interface {
-		SetPriority(priority int)
-		Keep()
-	})
+	connection, ok := cluster.(prioritized)
 	if !ok || c.priorityOf == nil {
 		return
 	}

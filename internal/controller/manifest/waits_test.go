@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -17,6 +18,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/checkpoint"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/connection"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
@@ -101,6 +104,44 @@ func TestUnreachableIsQuiet(t *testing.T) {
 			got := want{quiet: kerrors.IsConflict(err), message: tc.mr.Status.AtProvider.Message}
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
 				t.Errorf("\n%s\nObserve(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+var _ prioritized = &connection.Cluster{}
+
+// recordedConnection records what prioritize does.
+type recordedConnection struct {
+	cluster.Cluster
+
+	priority int
+	kept     bool
+}
+
+func (c *recordedConnection) SetPriority(priority int) { c.priority = priority }
+func (c *recordedConnection) Keep()                    { c.kept = true }
+
+// TestPrioritize checks which reconciles keep the watches of a cluster.
+func TestPrioritize(t *testing.T) {
+	cases := map[string]struct {
+		reason   string
+		priority int
+		want     bool
+	}{
+		"User":    {reason: "A user has changed something.", priority: priority.User, want: true},
+		"Install": {reason: "Something is new.", priority: priority.Install, want: true},
+		"Rollout": {reason: "A new version is installed.", priority: priority.Rollout, want: true},
+		"State":   {reason: "An event can have any reason. A change by another client keeps the watches itself.", priority: priority.State},
+		"Resync":  {reason: "A poll is no change.", priority: priority.Resync},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := &recordedConnection{}
+			c := &connector{priorityOf: func(types.NamespacedName) int { return tc.priority }}
+			c.prioritize(got, types.NamespacedName{Namespace: "n", Name: "m"})
+			if got.priority != tc.priority || got.kept != tc.want {
+				t.Errorf("\n%s\nprioritize(...): want %t, got %t with priority %d", tc.reason, tc.want, got.kept, got.priority)
 			}
 		})
 	}
