@@ -104,7 +104,7 @@ var _ = Describe("SafeStart", func() {
 
 		By("failing without the permission to watch CRDs while some are missing")
 		_, err := f.start(ctx, f.outsider())
-		Expect(err).To(MatchError(ContainSubstring("cannot start the controller of ModuleTemplates: without permission to watch CustomResourceDefinitions, the provider needs all of")))
+		Expect(err).To(MatchError(ContainSubstring("cannot start the controller of ProviderConfigs: without permission to watch CustomResourceDefinitions, the provider needs all of")))
 
 		By("starting with only ProviderConfigs")
 		f.serve(ctx, "providerconfigs", "clusterproviderconfigs", "providerconfigusages")
