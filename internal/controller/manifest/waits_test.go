@@ -133,7 +133,7 @@ func TestPrioritize(t *testing.T) {
 		"Install": {reason: "Something is new.", priority: priority.Install, want: true},
 		"Rollout": {reason: "A new version is installed.", priority: priority.Rollout, want: true},
 		"State":   {reason: "An event can have any reason. A change by another client keeps the watches itself.", priority: priority.State},
-		"Resync":  {reason: "A poll is no change.", priority: priority.Resync},
+		"Resync":  {reason: "A poll changes nothing.", priority: priority.Resync},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
