@@ -67,36 +67,36 @@ type tape struct {
 }
 
 // record returns a handler that records the calls to another one.
-func (t *tape) record(to http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
+func (r *tape) record(to http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, err := io.ReadAll(req.Body)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
+		req.Body = io.NopCloser(bytes.NewReader(body))
 		// The transport of the proxy decompresses responses that it has asked for.
-		r.Header.Del("Accept-Encoding")
+		req.Header.Del("Accept-Encoding")
 		out := &tee{ResponseWriter: w}
 		c := call{
-			method: r.Method, path: r.URL.RequestURI(), body: string(body),
-			media: r.Header.Get("Content-Type"), accept: r.Header.Get("Accept"), agent: r.UserAgent(),
+			method: req.Method, path: req.URL.RequestURI(), body: string(body),
+			media: req.Header.Get("Content-Type"), accept: req.Header.Get("Accept"), agent: req.UserAgent(),
 		}
-		t.mu.Lock()
-		for begin := time.Now(); t.created != "" && time.Since(begin) < establishing; time.Sleep(20 * time.Millisecond) {
+		r.mu.Lock()
+		for begin := time.Now(); r.created != "" && time.Since(begin) < establishing; time.Sleep(20 * time.Millisecond) {
 			crd := httptest.NewRecorder()
-			to.ServeHTTP(crd, httptest.NewRequest(http.MethodGet, t.created, nil))
+			to.ServeHTTP(crd, httptest.NewRequestWithContext(req.Context(), http.MethodGet, r.created, nil))
 			if strings.Contains(crd.Body.String(), established) {
-				t.created = ""
+				r.created = ""
 			}
 		}
-		t.calls = append(t.calls, recordedCall{call: c, response: out})
-		t.mu.Unlock()
-		to.ServeHTTP(out, r)
+		r.calls = append(r.calls, recordedCall{call: c, response: out})
+		r.mu.Unlock()
+		to.ServeHTTP(out, req)
 		if c.createsCRD() {
-			t.mu.Lock()
-			t.created = r.URL.Path
-			t.mu.Unlock()
+			r.mu.Lock()
+			r.created = req.URL.Path
+			r.mu.Unlock()
 		}
 	})
 }
@@ -119,12 +119,12 @@ var (
 
 // script returns the recorded calls in a form for any server: versions and UIDs of earlier responses are replaced by their names, and a
 // watch takes a second.
-func (t *tape) script(test *testing.T, namespace string) []recordedCall {
-	test.Helper()
+func (r *tape) script(t *testing.T, namespace string) []recordedCall {
+	t.Helper()
 	n := newNormalizer(namespace)
-	out := make([]recordedCall, 0, len(t.calls))
-	for _, r := range t.calls {
-		c := r.call
+	out := make([]recordedCall, 0, len(r.calls))
+	for _, recorded := range r.calls {
+		c := recorded.call
 		generic := func(s string) string {
 			s = versionInText.ReplaceAllStringFunc(s, func(m string) string {
 				parts := versionInText.FindStringSubmatch(m)
@@ -144,15 +144,15 @@ func (t *tape) script(test *testing.T, namespace string) []recordedCall {
 		if strings.HasPrefix(c.path, "/version") {
 			c.ignore = builds
 		}
-		out = append(out, recordedCall{call: c, response: r.response})
+		out = append(out, recordedCall{call: c, response: recorded.response})
 		if c.isWatch() {
 			continue // The other responses have all versions that a call needs.
 		}
-		body, err := decode(r.response.Header().Get("Content-Type"), r.response.body.Bytes(), false)
+		body, err := decode(recorded.response.Header().Get("Content-Type"), recorded.response.body.Bytes(), false)
 		if err != nil {
-			test.Fatalf("%s %s: %v", c.method, c.path, err)
+			t.Fatalf("%s %s: %v", c.method, c.path, err)
 		}
-		n.normalize(answer{code: r.response.code, body: body}, c)
+		n.normalize(answer{code: recorded.response.code, body: body}, c)
 	}
 	return out
 }
