@@ -25,22 +25,3 @@ func (c *Cache) Park() bool {
 	clear(c.kinds)
 	return true
 }
-
-// isSteady reports whether the kind is in sync or is not watched.
-func (k *kind) isSteady() bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.gvk.Empty() || k.synced && k.err == nil
-}
-
-// park ends the watch and forgets the objects. The kind stores nothing from then on.
-func (k *kind) park() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.stop()
-	k.objects.clear()
-	k.count()
-	k.synced, k.err, k.failed = false, errParked, k.attempt
-	k.parked = true
-	k.broadcast()
-}

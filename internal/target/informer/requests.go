@@ -35,6 +35,25 @@ func nextPause(last time.Duration, err error) time.Duration {
 // isListing reports whether the first list of the kind is in progress, and has not failed. The caller holds the lock.
 func (k *kind) isListing() bool { return !k.synced && k.err == nil }
 
+// isSteady reports whether the kind is in sync or is not watched.
+func (k *kind) isSteady() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.gvk.Empty() || k.synced && k.err == nil
+}
+
+// park ends the watch and forgets the objects. The kind stores nothing from then on.
+func (k *kind) park() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.stop()
+	k.objects.clear()
+	k.count()
+	k.synced, k.err, k.failed = false, errParked, k.attempt
+	k.parked = true
+	k.broadcast()
+}
+
 // whenListed calls a function in a separate goroutine after the first list of the kind has ended.
 func (k *kind) whenListed(f func()) {
 	k.mu.Lock()
