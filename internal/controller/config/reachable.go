@@ -71,7 +71,7 @@ type reachable struct {
 
 func setupReachable(mgr ctrl.Manager, o controller.Options, k kind, shards *sharding.Shards, r *reachable) error {
 	name := "reachable/" + strings.ToLower(r.kind) + "." + v1alpha1.Group
-	r.client, r.record, r.now = usageClient{mgr.GetClient()}, settings.Recorder(mgr, name), time.Now
+	r.client, r.record, r.now = mgr.GetClient(), settings.Recorder(mgr, name), time.Now
 	r.log = o.Logger.WithValues("controller", name)
 	object, _ := r.fresh()
 	err := ctrl.NewControllerManagedBy(mgr).
@@ -112,7 +112,6 @@ func (r *reachable) Reconcile(ctx context.Context, req reconcile.Request) (recon
 	if equality.Semantic.DeepEqual(before, s) {
 		return again, nil
 	}
-	r.countUsers(ctx, o, s)
 	err := r.client.Status().Update(ctx, o)
 	if kerrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: soon}, nil
@@ -125,15 +124,6 @@ func (r *reachable) Reconcile(ctx context.Context, req reconcile.Request) (recon
 		r.logChange(o, before, s)
 	}
 	return again, nil
-}
-
-// countUsers adds new users of a config to its status, which is about to be written. They usually come together with the first connection.
-func (r *reachable) countUsers(ctx context.Context, o client.Object, s *v1alpha1.ProviderConfigStatus) {
-	l := &v1alpha1.ProviderConfigUsageList{}
-	labels := client.MatchingLabels{xpv2.LabelKeyProviderName: o.GetName(), xpv2.LabelKeyProviderKind: r.kind}
-	if err := r.client.List(ctx, l, labels, client.InNamespace(o.GetNamespace()), client.UnsafeDisableDeepCopy); err == nil {
-		s.Users = max(s.Users, int64(len(l.Items)))
-	}
 }
 
 // logChange writes a line to the log for a change of Reachable. The duration is that of the previous state.

@@ -371,23 +371,3 @@ func (b *reachableBench) reconcile(t *testing.T) time.Duration {
 	}
 	return res.RequeueAfter
 }
-
-// TestUsersAreCounted checks that the write of the first connection contains the users of a config.
-func TestUsersAreCounted(t *testing.T) {
-	b := newReachableBench(t)
-	b.connection.outcome = connected()
-	c := &Config{Kind: v1alpha1.ProviderConfigKind, Namespace: "n", Name: "c"}
-	for _, of := range []string{"c", "other"} {
-		u := &v1alpha1.ProviderConfigUsage{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "by-" + of, Labels: map[string]string{
-			xpv2.LabelKeyProviderName: of, xpv2.LabelKeyProviderKind: c.Kind,
-		}}}
-		if err := b.client.Create(t.Context(), u); err != nil {
-			t.Fatal(err)
-		}
-	}
-	b.attempts.Connected("user", c, b.connection)
-	b.reconcile(t)
-	if got := b.config(t).Status.Users; got != 1 || b.writes != 1 {
-		t.Errorf("want 1 user after 1 write, got %d after %d", got, b.writes)
-	}
-}

@@ -76,7 +76,7 @@ func setup(mgr ctrl.Manager, o controller.Options, k kind, shards *sharding.Shar
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		For(object).
-		Watches(&v1alpha1.ProviderConfigUsage{}, newUsers(&resource.EnqueueRequestForProviderConfig{Kind: k.name})).
+		Watches(&v1alpha1.ProviderConfigUsage{}, &resource.EnqueueRequestForProviderConfig{Kind: k.name}).
 		WatchesRawSource(shards.Queue(k.list)).
 		Complete(shards.Limit(r, object, nil))
 	return errors.Wrapf(err, "cannot set up controller %s", name)

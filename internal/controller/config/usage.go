@@ -5,20 +5,15 @@ package config
 import (
 	"context"
 	"slices"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 )
 
 // A UsageTracker tracks which Manifests use which ProviderConfigs, except for a Manifest of a Kyma that uses the same one. The usage
@@ -48,27 +43,6 @@ func (t *UsageTracker) isCovered(ctx context.Context, mr resource.ModernManaged)
 	err := t.Client.Get(ctx, client.ObjectKey{Namespace: mr.GetNamespace(), Name: owner.Name}, k)
 	return err == nil && k.UID == owner.UID && k.Spec.ProviderConfigReference != nil && *k.Spec.ProviderConfigReference == *ref
 }
-
-// newUsersDelay is the time until a new user of a config is counted, unless its status is written earlier for another reason.
-const newUsersDelay = 2 * time.Second
-
-// newUsers returns a handler that handles the creation of usages later.
-func newUsers(h handler.EventHandler) handler.EventHandler {
-	return handler.Funcs{
-		CreateFunc:  func(ctx context.Context, e event.CreateEvent, q priority.Queue) { h.Create(ctx, e, lateQueue{q}) },
-		UpdateFunc:  h.Update,
-		DeleteFunc:  h.Delete,
-		GenericFunc: h.Generic,
-	}
-}
-
-// lateQueue is a queue that adds items after a delay.
-type lateQueue struct {
-	priority.Queue
-}
-
-// Add adds an item.
-func (q lateQueue) Add(item reconcile.Request) { q.AddAfter(item, newUsersDelay) }
 
 // usageManager is a manager whose client finds the usages of a config by an index.
 type usageManager struct {

@@ -6,16 +6,11 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
@@ -112,32 +107,4 @@ func TestUsageClient(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestNewUsers checks that only the creation of a usage is handled later.
-func TestNewUsers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
-		defer q.ShutDown()
-		h := newUsers(&resource.EnqueueRequestForProviderConfig{Kind: v1alpha1.ProviderConfigKind})
-		u := &v1alpha1.ProviderConfigUsage{ObjectMeta: metav1.ObjectMeta{Namespace: "n"}}
-		u.ProviderConfigReference = xpv2.ProviderConfigReference{Kind: v1alpha1.ProviderConfigKind, Name: "c"}
-		h.Create(t.Context(), event.CreateEvent{Object: u}, q)
-		synctest.Wait()
-		if q.Len() != 0 {
-			t.Error("a new usage must be handled later")
-		}
-		time.Sleep(newUsersDelay)
-		synctest.Wait()
-		if q.Len() != 1 {
-			t.Error("a new usage must be handled")
-		}
-		item, _ := q.Get()
-		q.Done(item)
-		h.Delete(t.Context(), event.DeleteEvent{Object: u}, q)
-		synctest.Wait()
-		if q.Len() != 1 {
-			t.Error("a usage that is gone must be handled at once")
-		}
-	})
 }

@@ -77,8 +77,7 @@ func resourceVersions(ctx context.Context, s *Space) map[string]string {
 	return out
 }
 
-// stableVersions waits until the resource versions stop changing, and returns them. Any later change is caused by the spec. The provider counts
-// new users of a ProviderConfig a moment later.
+// stableVersions waits until the resource versions stop changing, and returns them. Any later change is caused by the spec.
 func stableVersions(ctx context.Context, s *Space) map[string]string {
 	GinkgoHelper()
 	var last map[string]string
@@ -86,13 +85,6 @@ func stableVersions(ctx context.Context, s *Space) map[string]string {
 		before := last
 		last = resourceVersions(ctx, s)
 		g.Expect(last).To(Equal(before))
-		usages, configs, users := &v1alpha1.ProviderConfigUsageList{}, &v1alpha1.ProviderConfigList{}, int64(0)
-		g.Expect(Env.ControlClient.List(ctx, usages, client.InNamespace(s.Name))).To(Succeed())
-		g.Expect(Env.ControlClient.List(ctx, configs, client.InNamespace(s.Name))).To(Succeed())
-		for i := range configs.Items {
-			users += configs.Items[i].Status.Users
-		}
-		g.Expect(users).To(BeEquivalentTo(len(usages.Items)))
 	}).WithContext(ctx).WithPolling(2 * Interval).Should(Succeed())
 	return last
 }
