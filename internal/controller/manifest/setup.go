@@ -196,7 +196,7 @@ func (w *watches) own() handler.EventHandler {
 }
 
 // atStart returns the priority of a Manifest that exists when the provider starts. One that a Kyma has written counts as part of a rollout,
-// because the reason is no longer known.
+// because the provider does not store why it was written.
 func atStart(m *v1alpha1.Manifest) int {
 	p := priority.AtStart(m)
 	if p > priority.Rollout && !meta.WasDeleted(m) && metav1.GetControllerOf(m) != nil {

@@ -60,7 +60,7 @@ type kind struct {
 	requested bool
 	// stop ends the watch, and abort ends the current attempt.
 	stop, abort context.CancelFunc
-	// parked is true if the kind is no longer part of the cache.
+	// parked is true after Park has removed the kind from the cache.
 	parked bool
 	// counted is the size of the objects as counted in the size of the cache.
 	counted atomic.Int64

@@ -61,7 +61,7 @@ func TestParkRefused(t *testing.T) {
 	})
 }
 
-// TestParkedKind checks that a kind that is no longer part of its cache stores nothing, and lets no caller wait.
+// TestParkedKind checks that a kind that Park has removed from the cache stores nothing, and that callers get an error from it at once.
 func TestParkedKind(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *Cache, server *fake, _ *news) {
 		if err := track(t, c, secrets); err != nil {

@@ -90,8 +90,13 @@ func (r *tape) record(to http.Handler) http.Handler {
 				r.created = ""
 			}
 		}
+		isLate := r.created != ""
 		r.calls = append(r.calls, recordedCall{call: c, response: out})
 		r.mu.Unlock()
+		if isLate {
+			http.Error(w, "a CRD is not established in time", http.StatusGatewayTimeout)
+			return
+		}
 		to.ServeHTTP(out, req)
 		if c.createsCRD() {
 			r.mu.Lock()
