@@ -221,11 +221,13 @@ test-faults: ## Run the fault specs that don't depend on the speed of the machin
 	@$(TOOLS) build $(TESTED)
 	go tool ginkgo run -no-color -v -label-filter=short -timeout=20m ./test/faults
 
-test-fleet: ## Measure the provider with 50 clusters, which are parts of a real one, and fail if it exceeds a budget.
-	@echo "==> test-fleet: usually takes 3 minutes"
+test-fleet: ## Measure the provider with 50 views of a real cluster and with 500 simulated clusters, and fail if it exceeds a budget.
+	@echo "==> test-fleet: usually takes 6 minutes"
 	@mkdir -p bin
 	go run ./test/fleet/bench -real -clusters 50 -modules 3 -idle 20s -edits 50 -timeout 10m -gate -out bin/test-fleet.json \
 		-phases idle,edits,rollout,rotation,restart,removal
+	go run ./test/fleet/bench -clusters 500 -modules 3 -idle 5s -timeout 10m -gate -out bin/test-fleet-500.json \
+		-phases idle,profiles,rotation,restart,removal
 
 faults: ## Run all fault specs. They compare durations, so nothing else should run on the machine.
 	@echo "==> faults: usually takes 20 minutes"

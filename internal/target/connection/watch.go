@@ -23,6 +23,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/target/informer"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 )
 
 // watches sends the requests of watches. The clients of client-go would start a goroutine for each of them.
@@ -111,15 +112,17 @@ func (s *stream) Next() (watch.Event, error) {
 
 // Idle returns false if the body of the response does not report when there is an event, or if there is one already. While the watch is
 // idle, it has no decoder and no buffers: the body returns one event at a time, so the decoder has read no part of the next one.
-func (s *stream) Idle(wake func()) bool {
-	b, ok := s.body.(interface{ Idle(wake func()) bool })
+func (s *stream) Idle(w informer.Waiter) bool {
+	b, ok := s.body.(interface {
+		Idle(w transport.Waiter) bool
+	})
 	if !ok {
 		return false
 	}
 	// The next event can arrive, and be decoded, before Idle returns.
 	current := s.current
 	s.current = nil
-	if !b.Idle(wake) {
+	if !b.Idle(w) {
 		s.current = current
 		return false
 	}

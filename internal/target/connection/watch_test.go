@@ -17,12 +17,19 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/target/informer"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 )
 
 // busy is the body of a response that is never idle.
 type busy struct{ io.ReadCloser }
 
-func (busy) Idle(func()) bool { return false }
+func (busy) Idle(transport.Waiter) bool { return false }
+
+// A waiter is never woken.
+type waiter struct{}
+
+func (waiter) Wake()           {}
+func (waiter) Bookmark(string) {}
 
 // bodies replaces the bodies of responses.
 type bodies func(io.ReadCloser) io.ReadCloser
@@ -84,7 +91,7 @@ func TestWatch(t *testing.T) {
 				got.Failed = true
 			} else {
 				for {
-					if s.Idle(func() {}) {
+					if s.Idle(waiter{}) {
 						t.Error("want it not to be idle")
 					}
 					e, err := s.Next()

@@ -40,14 +40,23 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Idle returns false if Read would return immediately. Otherwise, it calls wake once, in a new goroutine, when this changes.
-func (s *stream) Idle(wake func()) bool {
+// A Waiter waits until a body can be read.
+type Waiter interface {
+	// Wake is called once, in a new goroutine, when Read would return immediately.
+	Wake()
+	// Take is called with data that arrives before that. If it returns true, the data is dropped, and the body stays idle. The connection
+	// is locked meanwhile, so Take must return soon, must not use the connection or panic, and must not keep the data.
+	Take(data []byte) bool
+}
+
+// Idle returns false if Read would return immediately. Otherwise, it wakes the waiter when this changes.
+func (s *stream) Idle(w Waiter) bool {
 	s.conn.mu.Lock()
 	defer s.conn.mu.Unlock()
 	if s.data.Len() > 0 || s.err != nil {
 		return false
 	}
-	s.wake = wake
+	s.waiter = w
 	return true
 }
 

@@ -28,6 +28,9 @@ const (
 	// maxFrame is the maximum size of a frame that is received. maxHeaders is that of the headers of a response.
 	maxFrame   = 16 << 10
 	maxHeaders = 1 << 20
+	// keptFrame is the size of a frame after which a connection drops its buffer for frames, because connections are quiet most of the
+	// time. It keeps the buffer after a frame of the maximum size, which usually is not the last one.
+	keptFrame = 1 << 10
 	// firstID is the ID of the first stream of a connection.
 	firstID = 1
 	// writeTime is the maximum duration of a write.

@@ -197,7 +197,14 @@ func TestReuse(t *testing.T) {
 	}
 }
 
-// TestIdle checks that a body reports when there is something to read, and that a context ends it.
+// A waiter receives a value when it is woken. It takes one text.
+type waiter chan struct{}
+
+func (w waiter) Wake() { w <- struct{}{} }
+
+func (waiter) Take(data []byte) bool { return string(data) == "taken" }
+
+// TestIdle checks that a body reports when there is something to read, which its waiter does not take, and that a context ends it.
 func TestIdle(t *testing.T) {
 	next := make(chan string)
 	url, c := start(t, func(w http.ResponseWriter, r *http.Request) {
@@ -221,18 +228,19 @@ func TestIdle(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	body, ok := resp.Body.(interface{ Idle(wake func()) bool })
+	body, ok := resp.Body.(interface{ Idle(w Waiter) bool })
 	if !ok {
 		t.Fatalf("a body of type %T has no method Idle", resp.Body)
 	}
-	woken := make(chan struct{}, 1)
+	woken := make(waiter, 1)
 	for _, want := range []string{"a", "b"} {
-		if !body.Idle(func() { woken <- struct{}{} }) {
+		if !body.Idle(woken) {
 			t.Fatal("want it to be idle")
 		}
+		next <- "taken"
 		next <- want
 		<-woken
-		if body.Idle(func() {}) {
+		if body.Idle(woken) {
 			t.Error("want it not to be idle while there is something to read")
 		}
 		b := make([]byte, 10)
@@ -240,7 +248,7 @@ func TestIdle(t *testing.T) {
 			t.Errorf("Read(...): got %q and %v", b[:n], err)
 		}
 	}
-	if !body.Idle(func() { woken <- struct{}{} }) {
+	if !body.Idle(woken) {
 		t.Fatal("want it to be idle")
 	}
 	cancel()

@@ -22,13 +22,19 @@ func (c *conn) run() {
 	c.fail(panics.Do("the frames of a server", c.read))
 }
 
-// read reads frames until one of them cannot be read, or must not be sent.
-func (c *conn) read() error {
+// newReader returns a reader of frames. The table of the decoder is empty between frames.
+func (c *conn) newReader(d *hpack.Decoder) *http2.Framer {
 	r := http2.NewFramer(nil, c.net)
 	r.SetReuseFrames()
 	r.SetMaxReadFrameSize(maxFrame)
-	r.ReadMetaHeaders = hpack.NewDecoder(0, nil)
-	r.MaxHeaderListSize = maxHeaders
+	r.ReadMetaHeaders, r.MaxHeaderListSize = d, maxHeaders
+	return r
+}
+
+// read reads frames until one of them cannot be read, or must not be sent.
+func (c *conn) read() error {
+	d := hpack.NewDecoder(0, nil)
+	r := c.newReader(d)
 	for {
 		f, err := r.ReadFrame()
 		if e := (http2.StreamError{}); errors.As(err, &e) {
@@ -42,9 +48,13 @@ func (c *conn) read() error {
 		c.mu.Lock()
 		c.frame, c.pinged = time.Now(), time.Time{}
 		c.mu.Unlock()
+		size := f.Header().Length
 		if err := c.handle(f); err != nil {
 			c.explain(err)
 			return err
+		}
+		if size > keptFrame && size < maxFrame {
+			r = c.newReader(d)
 		}
 	}
 }

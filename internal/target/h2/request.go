@@ -42,10 +42,9 @@ func (c *conn) RoundTrip(req *http.Request) (*http.Response, error) {
 	if hasBody(req) {
 		s.sendRest(req, whole, sent)
 	}
-	<-s.answered
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !s.begun {
+	if s.await(); !s.begun {
 		err := s.err
 		c.mu.Unlock()
 		// The caller may send the body again. It is not read after the end of the stream, but its last part may still be sent.
@@ -139,7 +138,7 @@ func (c *conn) newStream(req *http.Request, whole []byte) (s *stream, n, frame i
 		return nil, 0, 0, c.unavailable()
 	}
 	s = &stream{
-		conn: c, id: c.next, changed: sync.Cond{L: &c.mu}, answered: make(chan struct{}), left: -1,
+		conn: c, id: c.next, changed: sync.Cond{L: &c.mu}, left: -1,
 		sendable: c.window, window: streamWindow,
 	}
 	n = s.take(len(whole))

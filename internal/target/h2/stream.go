@@ -21,8 +21,6 @@ type stream struct {
 
 	// changed is signaled when one of the fields below changes.
 	changed sync.Cond
-	// answered is closed when there is a response, or err.
-	answered chan struct{}
 	// begun is true if the headers of the response were received. The response is nil after it was returned.
 	begun    bool
 	response *http.Response
@@ -31,8 +29,8 @@ type stream struct {
 	left int64
 	// err is the error after the data, which is io.EOF at the end of the response.
 	err error
-	// wake is called once when there is data or an error; see Idle.
-	wake func()
+	// waiter is woken once when there is data or an error, or nil; see Idle.
+	waiter Waiter
 	// sendable is the number of bytes that can be sent. window is the number of bytes that the server can send. read is the number of
 	// bytes that were read since the server was last permitted to send more.
 	sendable, window, read int64
@@ -61,7 +59,7 @@ func (s *stream) begin(f *http2.MetaHeadersFrame) http2.ErrCode {
 	}
 	s.begun, s.response = true, s.responseOf(code, f) //nolint:bodyclose // The caller of RoundTrip closes it.
 	if s.left = s.response.ContentLength; !f.StreamEnded() {
-		s.answer()
+		s.changed.Broadcast()
 		return http2.ErrCodeNo
 	}
 	// A response without a body can have any Content-Length, for example that to HEAD.
@@ -100,6 +98,10 @@ func (s *stream) add(data []byte, size int64, ended bool) http2.ErrCode {
 			return http2.ErrCodeProtocol
 		}
 	}
+	if !ended && s.consumed(data) {
+		s.read += int64(len(data))
+		return http2.ErrCodeNo
+	}
 	s.data.Write(data)
 	if ended {
 		return s.complete()
@@ -124,7 +126,6 @@ func (s *stream) end(err error) {
 		return
 	}
 	s.err = err
-	s.answer()
 	if s.stop != nil {
 		s.stop()
 	}
@@ -134,20 +135,24 @@ func (s *stream) end(err error) {
 	s.notify()
 }
 
-// answer lets the sender of the request continue. The caller holds the mutex.
-func (s *stream) answer() {
-	select {
-	case <-s.answered:
-	default:
-		close(s.answered)
+// await waits until the response begins or the stream ends. The caller holds the mutex.
+func (s *stream) await() {
+	for !s.begun && s.err == nil {
+		s.changed.Wait()
 	}
 }
 
 // notify wakes those who wait for data. The caller holds the mutex.
 func (s *stream) notify() {
 	s.changed.Broadcast()
-	if s.wake != nil {
-		go s.wake()
-		s.wake = nil
+	if s.waiter != nil {
+		go s.waiter.Wake()
+		s.waiter = nil
 	}
+}
+
+// consumed lets the waiter of an idle stream take data. It returns false if the data must be read: a read also permits the server to send more.
+// The caller holds the mutex.
+func (s *stream) consumed(data []byte) bool {
+	return s.waiter != nil && s.read+int64(len(data)) < streamWindow/updateAt && s.waiter.Take(data)
 }

@@ -51,11 +51,20 @@ type Client interface {
 type Stream interface {
 	// Next waits for the next event and returns it. At the end of the watch, it returns io.EOF.
 	Next() (watch.Event, error)
-	// Idle returns false if Next might return immediately, or if Next is the only way to wait for an event. Otherwise, it calls wake once,
-	// in a new goroutine, when an event arrives or the watch ends. Until then, the watch needs no goroutine.
-	Idle(wake func()) bool
+	// Idle returns false if Next might return immediately, or if Next is the only way to wait for an event. Otherwise, it wakes the waiter
+	// when an event arrives or the watch ends. Until then, the watch needs no goroutine.
+	Idle(w Waiter) bool
 	// Stop ends the watch.
 	Stop()
+}
+
+// A Waiter waits for the next event of an idle stream.
+type Waiter interface {
+	// Wake is called once, in a new goroutine, when Next might return.
+	Wake()
+	// Bookmark can be called before that, with the version of a bookmark that Next will not return. It must return soon, and must not use
+	// the stream.
+	Bookmark(version string)
 }
 
 // A MapFunc returns the mapping of a kind. The error is a *cluster.NoKindError for a kind that the cluster does not serve.

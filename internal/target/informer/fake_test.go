@@ -42,6 +42,9 @@ type fake struct {
 	listing  func(o metav1.ListOptions)
 	unasked  error
 	requests []string
+	// from is the version from which the last watch began. reads is true if bookmarks are returned by Next.
+	from  string
+	reads bool
 }
 
 func newFake() *fake {
@@ -120,7 +123,7 @@ func (f *fake) Watch(ctx context.Context, r Resource, o metav1.ListOptions) (Str
 		return nil, err
 	}
 	w := watch.NewRaceFreeFake()
-	f.watchers = append(f.watchers, w)
+	f.watchers, f.from = append(f.watchers, w), o.ResourceVersion
 	from, err := strconv.Atoi(o.ResourceVersion)
 	if err != nil {
 		return nil, err
@@ -131,7 +134,26 @@ func (f *fake) Watch(ctx context.Context, r Resource, o metav1.ListOptions) (Str
 			w.Action(e.Type, u.DeepCopy())
 		}
 	}
-	return &fakeStream{Interface: w, ctx: ctx}, nil
+	return &fakeStream{Interface: w, ctx: ctx, reads: f.reads}, nil
+}
+
+// bookmark sends a bookmark.
+func (f *fake) bookmark() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.version++
+	u := &unstructured.Unstructured{Object: map[string]any{}}
+	u.SetResourceVersion(strconv.Itoa(f.version))
+	for _, w := range f.watchers {
+		w.Action(watch.Bookmark, u.DeepCopy())
+	}
+}
+
+// began returns the version from which the last watch began.
+func (f *fake) began() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.from
 }
 
 // stream returns a streamed list. The caller holds the lock.
@@ -159,20 +181,26 @@ type fakeStream struct {
 	watch.Interface
 
 	ctx context.Context
+	// reads is true if Next returns bookmarks, too.
+	reads bool
 	// waited is true if next and err are the result of the next call of Next.
 	waited bool
 	next   watch.Event
 	err    error
 }
 
-func (s *fakeStream) Idle(wake func()) bool {
+func (s *fakeStream) Idle(w Waiter) bool {
 	if s.waited {
 		return false
 	}
 	go func() {
 		s.next, s.err = s.Next()
+		for s.err == nil && s.next.Type == watch.Bookmark && !s.reads {
+			w.Bookmark(s.next.Object.(*unstructured.Unstructured).GetResourceVersion())
+			s.next, s.err = s.Next()
+		}
 		s.waited = true
-		wake()
+		w.Wake()
 	}()
 	return true
 }

@@ -48,7 +48,7 @@ type kind struct {
 	attempt, failed int
 	// tried is the start of the last attempt, and used is the time of the last request for the kind.
 	tried, used time.Time
-	// changed is closed and replaced when one of the fields above changes.
+	// changed is closed and removed when one of the fields above changes. It is nil while there is no waiting caller.
 	changed chan struct{}
 	// waiting contains the functions to call when the first list is no longer in progress.
 	waiting []func()
@@ -67,10 +67,7 @@ type kind struct {
 }
 
 func newKind(c *Cache, gk schema.GroupKind) *kind {
-	return &kind{
-		cache: c, gk: gk, objects: newObjects(), used: time.Now(),
-		changed: make(chan struct{}), stop: func() {}, abort: func() {},
-	}
+	return &kind{cache: c, gk: gk, objects: newObjects(), used: time.Now(), stop: func() {}, abort: func() {}}
 }
 
 // watches reports whether a version needs no new watch, because it or another version that the cluster serves is watched.
@@ -163,6 +160,9 @@ func (k *kind) endRest() {
 func (k *kind) wait(ctx context.Context) error {
 	for {
 		k.mu.Lock()
+		if k.changed == nil {
+			k.changed = make(chan struct{})
+		}
 		err, changed := k.err, k.changed
 		synced, failed := k.synced && err == nil, err != nil && k.failed >= k.attempt
 		k.mu.Unlock()
@@ -218,8 +218,10 @@ func (k *kind) fail(err error) {
 
 // broadcast tells those who wait for the kind that its state changed. The caller holds the lock.
 func (k *kind) broadcast() {
-	close(k.changed)
-	k.changed = make(chan struct{})
+	if k.changed != nil {
+		close(k.changed)
+		k.changed = nil
+	}
 	if k.isListing() {
 		return
 	}
@@ -236,8 +238,7 @@ func (k *kind) get(n name) (cluster.ObjectState, bool) {
 	if !k.synced || k.err != nil {
 		return cluster.ObjectState{}, false
 	}
-	s, ok := k.objects.known[n]
-	return s, ok
+	return k.objects.state(n)
 }
 
 // holds returns the watched version, and whether there are objects of a set. It returns false if the kind is not in sync.

@@ -29,14 +29,13 @@ type change struct {
 // cluster is restored from a backup. Only the provider's own writes after the list began can be missing in the list. A local
 // sequence number identifies these writes.
 type objects struct {
-	known map[name]cluster.ObjectState
+	// known contains pointers because most kinds of most clusters have few objects, and a map allocates memory for eight values at once.
+	known map[name]*known
 	// gone contains the forgotten objects whose deletion events have not arrived yet. Without it, earlier events would add the
 	// objects again.
 	gone map[name]forgotten
 	// members counts the known objects of each set.
 	members map[string]int
-	// own contains the sequence numbers of the own writes that no event or list has shown yet.
-	own map[name]uint64
 	// writes counts the own writes. It is their sequence number. began is the number of the last write before the current list.
 	writes, began uint64
 	// listing is true from the beginning of a list to its end.
@@ -47,6 +46,14 @@ type objects struct {
 	size int64
 }
 
+// A known object is one of the cluster, as far as it is known.
+type known struct {
+	cluster.ObjectState
+
+	// own is the sequence number of the last own write of the object, or zero if an event or a list has shown it.
+	own uint64
+}
+
 // A forgotten object was deleted by a request of the provider.
 type forgotten struct {
 	uid string
@@ -55,7 +62,7 @@ type forgotten struct {
 }
 
 func newObjects() objects {
-	return objects{known: map[name]cluster.ObjectState{}, gone: map[name]forgotten{}, members: map[string]int{}, own: map[name]uint64{}}
+	return objects{known: map[name]*known{}, gone: map[name]forgotten{}, members: map[string]int{}}
 }
 
 // begin records that a list is about to begin. Call it before the request is sent.
@@ -68,34 +75,42 @@ func (o *objects) put(n name, s cluster.ObjectState) {
 		return
 	}
 	delete(o.gone, n)
-	o.set(n, s)
-	o.own[n] = o.writes
+	o.set(n, s, o.writes)
 }
 
 // isOutdated reports whether a list or an event showed a later state of an object than s. An object that is not known although its kind was
 // seen at a later version was deleted since, and no event will report that again. During a list, no event arrives, and the versions can
 // be lower than before if the storage of the cluster was restored.
 func (o *objects) isOutdated(n name, s cluster.ObjectState) bool {
-	if have, ok := o.known[n]; ok {
+	if have := o.known[n]; have != nil {
 		return older(s.ResourceVersion, have.ResourceVersion)
 	}
 	_, forgotten := o.gone[n]
 	return !forgotten && !o.listing && older(s.ResourceVersion, o.newest)
 }
 
-// set stores a state.
-func (o *objects) set(n name, s cluster.ObjectState) {
-	have, ok := o.known[n]
-	if ok {
-		o.size -= sizeOf(n, &have)
-	}
+// set stores a state. If it is that of an own write, own is its sequence number, and otherwise zero.
+func (o *objects) set(n name, s cluster.ObjectState, own uint64) {
 	s = compact(s)
-	o.known[n] = s
 	o.size += sizeOf(n, &s)
 	o.members[s.Set]++
-	if ok {
+	if have := o.known[n]; have != nil {
+		o.size -= sizeOf(n, &have.ObjectState)
 		o.removeMember(have.Set)
+		have.ObjectState, have.own = s, own
+		return
 	}
+	n.namespace = unique.Make(n.namespace).Value()
+	o.known[n] = &known{s, own}
+}
+
+// state returns the known state of an object.
+func (o *objects) state(n name) (cluster.ObjectState, bool) {
+	have := o.known[n]
+	if have == nil {
+		return cluster.ObjectState{}, false
+	}
+	return have.ObjectState, true
 }
 
 // removeMember counts an object that no longer belongs to a set.
@@ -107,12 +122,11 @@ func (o *objects) removeMember(set string) {
 
 // remove removes an object.
 func (o *objects) remove(n name) {
-	if have, ok := o.known[n]; ok {
-		o.size -= sizeOf(n, &have)
+	if have := o.known[n]; have != nil {
+		o.size -= sizeOf(n, &have.ObjectState)
 		o.removeMember(have.Set)
 	}
 	delete(o.known, n)
-	delete(o.own, n)
 }
 
 // forget removes an object that the API server reported as deleted.
@@ -127,15 +141,14 @@ func (o *objects) forget(n name) {
 // seen stores the object of an event. It returns the change, and false if no other client changed the object.
 func (o *objects) seen(n name, s cluster.ObjectState) (change, bool) {
 	o.saw(s.ResourceVersion)
-	have, ok := o.known[n]
+	have, ok := o.state(n)
 	if ok && older(s.ResourceVersion, have.ResourceVersion) {
 		return change{}, false
 	}
-	delete(o.own, n)
 	if ok && have.ResourceVersion == s.ResourceVersion {
 		// Responses to writes have no hash.
 		have.Content = s.Content
-		o.set(n, have)
+		o.set(n, have, 0)
 		return change{}, false
 	}
 	if f, dead := o.gone[n]; dead {
@@ -144,7 +157,7 @@ func (o *objects) seen(n name, s cluster.ObjectState) (change, bool) {
 		}
 		delete(o.gone, n)
 	}
-	o.set(n, s)
+	o.set(n, s, 0)
 	if !ok {
 		return change{name: n, now: &s}, true
 	}
@@ -155,7 +168,7 @@ func (o *objects) seen(n name, s cluster.ObjectState) (change, bool) {
 // label of the selector also have such an event.
 func (o *objects) deleted(n name, s cluster.ObjectState) (change, bool) {
 	o.saw(s.ResourceVersion)
-	have, ok := o.known[n]
+	have, ok := o.state(n)
 	if ok && older(s.ResourceVersion, have.ResourceVersion) {
 		return change{}, false
 	}
@@ -176,11 +189,11 @@ func (o *objects) replaced(list map[name]cluster.ObjectState, resourceVersion st
 		}
 	}
 	for n, have := range o.known {
-		if _, ok := list[n]; ok || o.own[n] > o.began {
+		if _, ok := list[n]; ok || have.own > o.began {
 			continue
 		}
 		o.remove(n)
-		changes = append(changes, change{name: n, old: &have})
+		changes = append(changes, change{name: n, old: &have.ObjectState})
 	}
 	for n, s := range list {
 		if c, ok := o.listed(n, s, rewritten); ok {
@@ -198,16 +211,16 @@ func (o *objects) listed(n name, s cluster.ObjectState, rewritten bool) (change,
 		}
 		delete(o.gone, n)
 	}
-	have, ok := o.known[n]
+	have, ok := o.state(n)
 	// Both versions are from after the beginning of the list, so they can be compared.
-	if ok && o.own[n] > o.began && older(s.ResourceVersion, have.ResourceVersion) {
+	if ok && o.known[n].own > o.began && older(s.ResourceVersion, have.ResourceVersion) {
 		return change{}, false
 	}
-	delete(o.own, n)
 	if ok && !rewritten && have.ResourceVersion == s.ResourceVersion && have.UID == s.UID {
+		o.known[n].own = 0
 		return change{}, false
 	}
-	o.set(n, s)
+	o.set(n, s, 0)
 	if !ok {
 		return change{name: n, now: &s}, true
 	}
@@ -218,7 +231,7 @@ func (o *objects) listed(n name, s cluster.ObjectState, rewritten bool) (change,
 func (o *objects) clear() []change {
 	changes := make([]change, 0, len(o.known))
 	for n, have := range o.known {
-		changes = append(changes, change{name: n, old: &have})
+		changes = append(changes, change{name: n, old: &have.ObjectState})
 	}
 	writes := o.writes
 	*o = newObjects()

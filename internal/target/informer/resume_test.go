@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
@@ -93,4 +95,37 @@ func TestStreamedList(t *testing.T) {
 		kind := " v1/secrets metadata=true " + fakeInterpreter{}.Selector()
 		expect(t, "requests", []string{"stream" + kind, "watch" + kind}, server.asked())
 	})
+}
+
+// TestBookmark checks that a watch resumes from the version of the last bookmark, whether that woke the watcher or not.
+func TestBookmark(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		reads  bool
+	}{
+		"Idle": {reason: "The version of a bookmark that arrives while the watch is idle counts."},
+		"Read": {reason: "The version of a bookmark that is read counts.", reads: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, c *Cache, server *fake, n *news) {
+				server.reads = tc.reads
+				if err := track(t, c, secrets); err != nil {
+					t.Fatal(err)
+				}
+				for range 2 {
+					time.Sleep(time.Minute)
+					server.bookmark()
+				}
+				time.Sleep(time.Minute)
+				server.fail(nil)
+				time.Sleep(time.Minute)
+				if diff := cmp.Diff("102", server.began()); diff != "" {
+					t.Errorf("\n%s\nversion: -want, +got:\n%s", tc.reason, diff)
+				}
+				server.set("a", "one", "1")
+				expect(t, "news", []string{"one: new Secret ns/a"}, n.take())
+			})
+		})
+	}
 }

@@ -265,7 +265,7 @@ func (w *watcher) watch() (progress, error) {
 // receive stores the events of the watch until there are none, and is parked then.
 func (w *watcher) receive() (progress, error) {
 	for {
-		if w.stream.Idle(w.run) {
+		if w.stream.Idle(w) {
 			return parked, nil
 		}
 		e, err := w.stream.Next()
@@ -286,6 +286,15 @@ func (w *watcher) receive() (progress, error) {
 			w.events++
 		}
 	}
+}
+
+// Wake continues to work. It implements Waiter.
+func (w *watcher) Wake() { w.run() }
+
+// Bookmark stores the version of a bookmark while the watcher is parked: no goroutine works then. It implements Waiter.
+func (w *watcher) Bookmark(version string) {
+	w.ordered, w.version = true, version
+	w.events++
 }
 
 // broken handles the end of a watch. It is resumed, unless it ends the attempt.

@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/h2"
 )
 
 // largeEvent is the size of an event in bytes after which a watch ends, and is continued: its decoder keeps a buffer of the size of the
@@ -41,6 +42,9 @@ type body struct {
 	// content is what unread reads, and in is the rest of the events of a watch, or nil after the last one.
 	content []byte
 	in      *stream
+
+	// waiter waits while the watch is idle.
+	waiter Waiter
 
 	// measure adds the time until the end of the response to the response times, once. It does nothing for a watch.
 	measure func()
@@ -130,10 +134,19 @@ func (b *body) holds(release func()) {
 	}
 }
 
-// Idle returns false if Read might return immediately, or if this is not known: only a watch over HTTP/2 can be idle. Otherwise, it calls
-// wake once, in a new goroutine, when Read might return. It drops white space after the last event.
-func (b *body) Idle(wake func()) bool {
-	quiet, ok := b.Closer.(interface{ Idle(wake func()) bool })
+// A Waiter waits for the next event of a watch.
+type Waiter interface {
+	// Wake is called once, in a new goroutine, when Read might return.
+	Wake()
+	// Bookmark is called with the version of a bookmark that arrives before that. The bookmark is not read, and the watch stays idle. The
+	// connection is locked meanwhile, so Bookmark must return soon, and must not use the connection or panic.
+	Bookmark(version string)
+}
+
+// Idle returns false if Read might return immediately, or if this is not known: only a watch over HTTP/2 can be idle. Otherwise, it wakes
+// the waiter when Read might return. It drops white space after the last event.
+func (b *body) Idle(w Waiter) bool {
+	quiet, ok := b.Closer.(interface{ Idle(w h2.Waiter) bool })
 	if !ok || b.err != nil || b.in == nil || b.in.err != nil || len(b.in.rest) > 0 {
 		return false
 	}
@@ -143,7 +156,25 @@ func (b *body) Idle(wake func()) bool {
 	b.holds(func() {})
 	b.content = nil
 	b.unread.Reset(nil)
-	return quiet.Idle(wake)
+	b.waiter = w
+	return quiet.Idle(b)
+}
+
+// Wake wakes the waiter. It implements h2.Waiter.
+func (b *body) Wake() { b.waiter.Wake() }
+
+// Take returns true if the data is one bookmark. Most events of a fleet at rest are bookmarks, and this needs no goroutine and no decoder
+// for them. It implements h2.Waiter.
+func (b *body) Take(data []byte) bool {
+	if b.listing || b.large {
+		return false
+	}
+	version := bookmarkVersion(data)
+	if version == "" {
+		return false
+	}
+	b.waiter.Bookmark(version)
+	return true
 }
 
 // Close closes the body, releases its memory from the budget, and cancels the context of the request.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/h2"
 )
 
 // quiet is the body of a response that has nothing to read after its content.
@@ -20,7 +21,14 @@ type quiet struct{ *strings.Reader }
 
 func (quiet) Close() error { return nil }
 
-func (q quiet) Idle(func()) bool { return q.Len() == 0 }
+func (q quiet) Idle(h2.Waiter) bool { return q.Len() == 0 }
+
+// A waiter collects the versions of bookmarks.
+type waiter struct{ versions []string }
+
+func (*waiter) Wake() {}
+
+func (w *waiter) Bookmark(version string) { w.versions = append(w.versions, version) }
 
 // TestIdle checks when the body of a watch is idle after its first event.
 func TestIdle(t *testing.T) {
@@ -62,8 +70,37 @@ func TestIdle(t *testing.T) {
 			if _, err := io.ReadFull(b, make([]byte, tc.args.read)); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, b.Idle(func() {})); diff != "" {
+			if diff := cmp.Diff(tc.want, b.Idle(&waiter{})); diff != "" {
 				t.Errorf("\n%s\nIdle(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestTake checks which data that arrives while a watch is idle need not be read.
+func TestTake(t *testing.T) {
+	type want struct {
+		Taken    bool
+		Versions []string
+	}
+	cases := map[string]struct {
+		reason         string
+		listing, large bool
+		data           string
+		want           want
+	}{
+		"Bookmark": {reason: "The waiter gets the version.", data: bookmarkOfDeployment, want: want{Taken: true, Versions: []string{"7"}}},
+		"Event":    {reason: "An event must be read.", data: `{"type":"ADDED","object":{}}` + "\n"},
+		"Listing":  {reason: "A bookmark can be the end of a streamed list.", listing: true, data: bookmarkOfDeployment},
+		"Large":    {reason: "A watch that ends after a large event is read to its end.", large: true, data: bookmarkOfDeployment},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := &waiter{}
+			b := &body{waiter: w, listing: tc.listing, large: tc.large}
+			got := want{Taken: b.Take([]byte(tc.data)), Versions: w.versions}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nTake(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

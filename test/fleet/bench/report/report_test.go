@@ -141,6 +141,8 @@ func TestBudgetsOfReleases(t *testing.T) {
 		"Rest":    {reason: "Nothing has changed.", change: func(r *Result) { r.SetRestWrites = 1 }, want: "kymaset_rest_writes"},
 		"Blind":   {reason: "Each Kyma needs a write.", change: func(r *Result) { r.SetChange = 0 }, want: "without a write"},
 		"Target":  {reason: "There are too many writes.", change: func(r *Result) { r.PolicyTargetWrites = 100 }, want: "policy_target_writes"},
+		"Heap":    {reason: "Each cluster takes too much memory.", change: func(r *Result) { r.Clusters, r.HeapRest = 500, 100 }, want: "heap_mib_rest"},
+		"Small":   {reason: "Most of the memory does not belong to the clusters.", change: func(r *Result) { r.Clusters, r.HeapRest = 50, 100 }},
 		"Control": {reason: "There are too many writes.", change: func(r *Result) { r.PolicyControlWrites = 100 }, want: "policy_control_plane_writes"},
 	}
 	for name, tc := range cases {
