@@ -135,14 +135,16 @@ func (w *watches) enqueueByName(ctx context.Context, q queue, o client.Object) {
 // finalizerRemoved passes updates that remove a finalizer of a Kyma that is being deleted. The managed reconciler waits until
 // its own finalizer is the only one left.
 func finalizerRemoved() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc:  func(ctrlevent.CreateEvent) bool { return false },
-		DeleteFunc:  func(ctrlevent.DeleteEvent) bool { return false },
-		GenericFunc: func(ctrlevent.GenericEvent) bool { return false },
-		UpdateFunc: func(e ctrlevent.UpdateEvent) bool {
-			return meta.WasDeleted(e.ObjectNew) && len(e.ObjectNew.GetFinalizers()) < len(e.ObjectOld.GetFinalizers())
-		},
-	}
+	return updates(func(was, is client.Object) bool {
+		return meta.WasDeleted(is) && len(is.GetFinalizers()) < len(was.GetFinalizers())
+	})
+}
+
+// updates passes the updates that a function selects, and nothing else.
+func updates(selects func(was, is client.Object) bool) predicate.Predicate {
+	out := predicate.NewPredicateFuncs(func(client.Object) bool { return false })
+	out.UpdateFunc = func(e ctrlevent.UpdateEvent) bool { return selects(e.ObjectOld, e.ObjectNew) }
+	return out
 }
 
 // isFollowed reports whether a Manifest became Ready while other Manifests of its Kyma are in progress. They probably become Ready a
@@ -162,16 +164,11 @@ func (w *watches) isFollowed(ctx context.Context, is *v1alpha1.Manifest) bool {
 // firstWrite passes the update that adds the external name and the references to a Kyma and nothing else. The reconcile that writes
 // it continues with its result.
 func firstWrite() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc:  func(ctrlevent.CreateEvent) bool { return false },
-		DeleteFunc:  func(ctrlevent.DeleteEvent) bool { return false },
-		GenericFunc: func(ctrlevent.GenericEvent) bool { return false },
-		UpdateFunc: func(e ctrlevent.UpdateEvent) bool {
-			was, ok := e.ObjectOld.(*v1alpha1.Kyma)
-			is, isok := e.ObjectNew.(*v1alpha1.Kyma)
-			return ok && isok && meta.GetExternalName(was) == "" && meta.GetExternalName(is) != "" && !isEdit(was, is)
-		},
-	}
+	return updates(func(o, n client.Object) bool {
+		was, ok := o.(*v1alpha1.Kyma)
+		is, isok := n.(*v1alpha1.Kyma)
+		return ok && isok && meta.GetExternalName(was) == "" && meta.GetExternalName(is) != "" && !isEdit(was, is)
+	})
 }
 
 // isStateChange reports whether a Manifest became Ready or stopped being Ready, failed, or is being deleted.

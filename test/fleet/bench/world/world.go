@@ -108,8 +108,8 @@ func (w *World) startControlPlane(ctx context.Context) error {
 		Name: "control-plane", Dir: filepath.Join(w.dir, "control-plane"),
 		// Deletion needs only this controller.
 		ControllerManager: true, Controllers: []string{"garbage-collector-controller"},
-		// With less memory, it collects garbage all the time if there are thousands of clusters.
-		APIServerEnv: []string{"GOMEMLIMIT=8GiB"},
+		// With less memory, it collects garbage all the time if there are thousands of clusters, on the cores of the provider.
+		APIServerEnv: []string{"GOMEMLIMIT=8GiB", "GOGC=300"},
 	})
 	if err != nil {
 		return err
