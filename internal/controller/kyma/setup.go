@@ -56,13 +56,13 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			return settings.Spread(poll, o.PollJitter)
 		}))...)
 	w := &watches{client: client, priorities: o.Priorities}
-	configs, changed := priority.RolloutHandler(w.usersOfConfig), builder.WithPredicates(afterStart(), predicate.GenerationChangedPredicate{})
+	configs, changed := priority.RolloutHandler(w.usersOfConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(o.Controller()).
 		Watches(&v1alpha1.Kyma{}, w.kymas(), builder.WithPredicates(predicate.Not(firstWrite()), predicate.Or(resource.DesiredStateChanged(), finalizerRemoved()))).
 		Watches(&v1alpha1.Manifest{}, w.manifests()).
-		Watches(&v1alpha1.ModuleTemplate{}, priority.RolloutHandler(w.usersOfTemplate), builder.WithPredicates(afterStart(), templateUpdates())).
+		Watches(&v1alpha1.ModuleTemplate{}, priority.RolloutHandler(w.usersOfTemplate), builder.WithPredicates(templateUpdates())).
 		Watches(&v1alpha1.ModuleReleaseMeta{}, w.releases(), builder.WithPredicates(afterStart())).
 		Watches(&v1alpha1.RolloutPolicy{}, priority.RolloutHandler(w.usersOfPolicy), changed).
 		Watches(&v1alpha1.ProviderConfig{}, configs, changed).

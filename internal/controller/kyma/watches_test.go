@@ -24,6 +24,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 )
 
 func TestMatters(t *testing.T) {
@@ -124,7 +125,7 @@ func TestWatches(t *testing.T) {
 	moved.OwnerReferences = nil
 	config := &v1alpha1.ProviderConfig{ObjectMeta: metaOf("cluster")}
 	named := func(name string) *v1alpha1.Manifest { return &v1alpha1.Manifest{ObjectMeta: metaOf(name)} }
-	templates, configs := filtered(w.usersOfTemplate, afterStart(), templateUpdates()), filtered(w.usersOfConfig, afterStart())
+	templates, configs := filtered(w.usersOfTemplate, templateUpdates()), filtered(w.usersOfConfig)
 	cases := map[string]struct {
 		reason  string
 		handler handler.EventHandler
@@ -204,7 +205,7 @@ func TestIsFollowed(t *testing.T) {
 
 // filtered returns a handler for the events that pass predicates.
 func filtered(of handler.MapFunc, p ...predicate.Predicate) handler.EventHandler {
-	h, pass := handler.EnqueueRequestsFromMapFunc(of), predicate.And(p...)
+	h, pass := priority.RolloutHandler(of), predicate.And(p...)
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e ctrlevent.CreateEvent, q queue) {
 			if pass.Create(e) {

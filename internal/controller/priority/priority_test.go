@@ -5,13 +5,16 @@ package priority
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -23,6 +26,47 @@ import (
 
 func request(name string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "n", Name: name}}
+}
+
+// TestRolloutHandler checks which events enqueue requests, and with which priority.
+func TestRolloutHandler(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		event  func(h handler.EventHandler, q Queue)
+		want   int
+	}{
+		"Start": {"All resources are enqueued at the start anyway.", func(h handler.EventHandler, q Queue) {
+			h.Create(t.Context(), event.CreateEvent{Object: &v1alpha1.ProviderConfig{}, IsInInitialList: true}, q)
+		}, 0},
+		"New": {"A new object can be what a resource waits for.", func(h handler.EventHandler, q Queue) {
+			h.Create(t.Context(), event.CreateEvent{Object: &v1alpha1.ProviderConfig{}}, q)
+		}, 1},
+		"Changed": {"A change concerns all resources that refer to the object.", func(h handler.EventHandler, q Queue) {
+			h.Update(t.Context(), event.UpdateEvent{ObjectOld: &v1alpha1.ProviderConfig{}, ObjectNew: &v1alpha1.ProviderConfig{}}, q)
+		}, 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			q := &added{}
+			tc.event(RolloutHandler(func(context.Context, client.Object) []reconcile.Request { return []reconcile.Request{request("r")} }), q)
+			if !slices.Equal(q.priorities, slices.Repeat([]int{Rollout}, tc.want)) {
+				t.Errorf("\n%s\nwant %d requests with the priority %d, got %v", tc.reason, tc.want, Rollout, q.priorities)
+			}
+		})
+	}
+}
+
+// added is a queue that records the priorities of what is added.
+type added struct {
+	priorityqueue.PriorityQueue[reconcile.Request]
+
+	priorities []int
+}
+
+func (a *added) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request) {
+	for range items {
+		a.priorities = append(a.priorities, *o.Priority)
+	}
 }
 
 // TestWith checks that items with a higher priority are processed before all items with a lower one, regardless of their number and of

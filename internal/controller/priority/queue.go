@@ -53,11 +53,16 @@ func (q with) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request) {
 	q.PriorityQueue.AddWithOpts(o, items...)
 }
 
-// RolloutHandler returns a handler that enqueues the requests of an object that concerns many resources, with the priority Rollout.
+// RolloutHandler returns a handler that enqueues the requests of an object that concerns many resources, with the priority Rollout. It
+// ignores objects that exist when the controller starts, because all resources are enqueued then.
 func RolloutHandler(of handler.MapFunc) handler.EventHandler {
 	h := handler.EnqueueRequestsFromMapFunc(of)
 	return handler.Funcs{
-		CreateFunc:  func(ctx context.Context, e event.CreateEvent, q Queue) { h.Create(ctx, e, With(Rollout, q)) },
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q Queue) {
+			if !e.IsInInitialList {
+				h.Create(ctx, e, With(Rollout, q))
+			}
+		},
 		UpdateFunc:  func(ctx context.Context, e event.UpdateEvent, q Queue) { h.Update(ctx, e, With(Rollout, q)) },
 		DeleteFunc:  func(ctx context.Context, e event.DeleteEvent, q Queue) { h.Delete(ctx, e, With(Rollout, q)) },
 		GenericFunc: func(ctx context.Context, e event.GenericEvent, q Queue) { h.Generic(ctx, e, With(Rollout, q)) },
