@@ -118,14 +118,16 @@ func rolloutWithEdits(ctx context.Context, r *Run, p *report.Phase) error {
 	return r.editWhile(ctx, p, r.pace(report.Rollout, least), func(ctx context.Context) error { return r.rollOut(ctx, 0) })
 }
 
-// pace returns the interval between edits that results in the number of edits in the time of an earlier phase, or the least one.
+// pace returns the interval between edits that results in the number of edits in the time of an earlier phase, but at least one interval. If
+// the phase was not played, create takes about as long. More edits would use most of the CPU time in a large fleet.
 func (r *Run) pace(phase string, least time.Duration) time.Duration {
+	out := least
 	for _, before := range r.Result.Phases {
-		if before.Name == phase {
-			return max(least, time.Duration(before.Seconds/float64(r.Edits)*float64(time.Second)))
+		if before.Name == phase || before.Name == report.Create {
+			out = max(least, time.Duration(before.Seconds/float64(r.Edits)*float64(time.Second)))
 		}
 	}
-	return least
+	return out
 }
 
 // editWhile lets users edit until a rollout ends.

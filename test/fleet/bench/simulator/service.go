@@ -24,8 +24,10 @@ import (
 const (
 	// serviceName is the name of the service in calls.
 	serviceName = "Simulator"
-	// pollEvery is the interval at which Await reads an object, and pollTarget that for a real API server.
+	// pollEvery is the shortest interval at which Await reads an object, and pollTarget that for a real API server. slowest is the longest one,
+	// and precision the part of the time until now that the interval is otherwise.
 	pollEvery, pollTarget = 5 * time.Millisecond, 50 * time.Millisecond
+	slowest, precision    = time.Second, 50
 )
 
 // Serve runs a simulator that is controlled through a Unix socket at path, until ctx is done. If kubeconfig is not empty, it is a file, and
@@ -149,20 +151,22 @@ func (s *Service) Unknown(_ struct{}, calls *[]string) error {
 	return nil
 }
 
-// Await waits until a field has a value in all objects, and returns the number of objects in which it never had it.
+// Await waits until a field has a value in all objects, and returns the number of objects in which it never had it. The longer it waits,
+// the less often it reads, because many calls at the same time would use the CPU time of the simulator.
 func (s *Service) Await(f Field, missing *int) error {
-	deadline, every := time.Now().Add(f.Timeout), pollEvery
+	begin, every := time.Now(), pollEvery
 	if s.target != nil {
 		every = pollTarget
 	}
 	for _, c := range f.Clusters {
 		for _, name := range f.Names {
 			for !s.has(c, name, f) {
-				if time.Now().After(deadline) {
+				waited := time.Since(begin)
+				if waited > f.Timeout {
 					*missing++
 					break
 				}
-				time.Sleep(every)
+				time.Sleep(min(max(every, waited/precision), slowest))
 			}
 		}
 	}
