@@ -48,7 +48,7 @@ type kind struct {
 	attempt, failed int
 	// tried is the start of the last attempt, and used is the time of the last request for the kind.
 	tried, used time.Time
-	// changed is closed and removed when one of the fields above changes. It is nil while there is no waiting caller.
+	// changed is closed and set to nil when one of the fields above changes. The next caller that waits creates it.
 	changed chan struct{}
 	// waiting contains the functions to call when the first list is no longer in progress.
 	waiting []func()

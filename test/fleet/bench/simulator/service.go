@@ -24,8 +24,8 @@ import (
 const (
 	// serviceName is the name of the service in calls.
 	serviceName = "Simulator"
-	// pollEvery is the shortest interval at which Await reads an object, and pollTarget that for a real API server. slowest is the longest one,
-	// and precision the part of the time until now that the interval is otherwise.
+	// pollEvery is the shortest interval between two reads of an object in Await, and pollTarget that with a real API server. In between, the
+	// interval is the time that has passed divided by precision. slowest is the longest interval.
 	pollEvery, pollTarget = 5 * time.Millisecond, 50 * time.Millisecond
 	slowest, precision    = time.Second, 50
 )
