@@ -16,11 +16,18 @@ const maxCandidates = 32
 // spareEntries is the number of Manifests that no longer wait from which they are removed from a queue.
 const spareEntries = 32
 
+// turnLength is how many Manifests of a ProviderConfig get a worker in one turn. The modules of a cluster are then processed at about the
+// same time, so the status of their Kyma is written less often.
+const turnLength = 4
+
+// maxStarted limits how many ProviderConfigs of a priority are in the middle of their turns. The turns of others have one Manifest.
+const maxStarted = 16
+
 // reverseEvery is how many Manifests of a namespace get a worker for each one for which the lowest priority comes first.
 const reverseEvery = 8
 
 // A fairQueue contains the Manifests that wait for a worker. Namespaces take turns. The Manifests of a namespace wait by their priorities,
-// and the ProviderConfigs of those with the same priority take turns.
+// and the ProviderConfigs of those with the same priority take turns of up to turnLength Manifests.
 type fairQueue struct {
 	// order contains each namespace of namespaces once. active is the number of those in which a Manifest still waits.
 	order      []string
@@ -50,6 +57,14 @@ type level struct {
 	priority int
 	order    []string
 	queue    map[string][]types.NamespacedName
+	// started has the ProviderConfigs, at most maxStarted, that are in the middle of their turns. They are not in order.
+	started []started
+}
+
+// started is a ProviderConfig with the number of Manifests that are left in its turn.
+type started struct {
+	config string
+	left   int
 }
 
 func newFairQueue() *fairQueue {
@@ -160,23 +175,79 @@ func (q *fairQueue) nextOf(namespace string, w *waiting, admitted func(place) bo
 
 // nextIn is next for one priority of a namespace.
 func (q *fairQueue) nextIn(namespace string, l *level, admitted func(place) bool) (types.NamespacedName, bool) {
+	if nn, ok := q.nextStarted(namespace, l, admitted); ok {
+		return nn, true
+	}
 	candidates := 0
 	for left := len(l.order); left > 0 && candidates < maxCandidates; left-- {
-		at := spot{place: place{namespace: namespace, config: l.order[0]}, priority: l.priority}
+		config := l.order[0]
 		l.order = l.order[1:]
-		if !q.waits(l, at) {
-			delete(l.queue, at.config)
+		nn, ok, waits := q.take(spot{place: place{namespace: namespace, config: config}, priority: l.priority}, l, admitted)
+		if !waits {
 			continue
 		}
-		l.order = append(l.order, at.config)
 		candidates++
-		if admitted(at.place) {
-			nn := l.queue[at.config][0]
-			q.drop(nn)
+		if ok && len(l.started) < maxStarted {
+			l.started = append(l.started, started{config: config, left: turnLength - 1})
+			return nn, true
+		}
+		l.order = append(l.order, config)
+		if ok {
 			return nn, true
 		}
 	}
 	return types.NamespacedName{}, false
+}
+
+// endTurn ends the turns of a ProviderConfig, because its next Manifests would have to wait too.
+func (q *fairQueue) endTurn(at place) {
+	w := q.namespaces[at.namespace]
+	if w == nil {
+		return
+	}
+	for _, l := range w.levels {
+		if i := slices.IndexFunc(l.started, func(s started) bool { return s.config == at.config }); i >= 0 {
+			l.started = slices.Delete(l.started, i, i+1)
+			l.order = append(l.order, at.config)
+		}
+	}
+}
+
+// nextStarted is nextIn for the ProviderConfigs that are in the middle of their turns.
+func (q *fairQueue) nextStarted(namespace string, l *level, admitted func(place) bool) (types.NamespacedName, bool) {
+	for i := 0; i < len(l.started); {
+		s := &l.started[i]
+		nn, ok, waits := q.take(spot{place: place{namespace: namespace, config: s.config}, priority: l.priority}, l, admitted)
+		switch {
+		case !waits:
+			l.started = slices.Delete(l.started, i, i+1)
+			continue
+		case !ok:
+			i++
+			continue
+		}
+		if s.left--; s.left == 0 {
+			l.order = append(l.order, s.config)
+			l.started = slices.Delete(l.started, i, i+1)
+		}
+		return nn, true
+	}
+	return types.NamespacedName{}, false
+}
+
+// take removes and returns the first Manifest with a ProviderConfig that waits in a level, if it can get a worker. It reports whether one
+// waits at all, and removes the queue of the ProviderConfig if none does.
+func (q *fairQueue) take(at spot, l *level, admitted func(place) bool) (nn types.NamespacedName, ok, waits bool) {
+	if !q.waits(l, at) {
+		delete(l.queue, at.config)
+		return nn, false, false
+	}
+	if !admitted(at.place) {
+		return nn, false, true
+	}
+	nn = l.queue[at.config][0]
+	q.drop(nn)
+	return nn, true, true
 }
 
 // waits reports whether a Manifest with a ProviderConfig still waits. It removes those before it from the queue.

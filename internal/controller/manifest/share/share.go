@@ -86,6 +86,8 @@ type Worker struct {
 	expected expectation
 	as       admission
 	since    time.Time
+	// waits is set if the pass ended because the Manifest waits, for example for the connection to its cluster.
+	waits bool
 }
 
 // isSlow reports whether the pass was not expected to be quick, or has already taken long.
@@ -117,6 +119,9 @@ func (s *Shares) Release(w *Worker) {
 	response, now := max(s.response(w.nn), w.response), s.now()
 	s.mu.Lock()
 	s.remove(w)
+	if w.waits {
+		s.waiting.endTurn(w.at)
+	}
 	s.pace.record(w.at, response, now.Sub(w.since), now)
 	woken := s.turnsAt(now)
 	s.mu.Unlock()
@@ -242,11 +247,10 @@ func (l *limited[T]) Connect(ctx context.Context, mg T) (managed.TypedExternalCl
 		return nil, &requeue.QuietError{Err: errTurn}
 	}
 	connected := false
-	release := func() { l.shares.Release(worker) }
 	// This also runs after a panic, which the caller handles.
 	defer func() {
 		if !connected {
-			release()
+			l.shares.Release(worker)
 		}
 	}()
 	c, err := l.connector.Connect(ctx, mg)
@@ -254,7 +258,7 @@ func (l *limited[T]) Connect(ctx context.Context, mg T) (managed.TypedExternalCl
 		return nil, err
 	}
 	connected = true
-	return &client[T]{TypedExternalClient: c, release: release}, nil
+	return &client[T]{TypedExternalClient: c, shares: l.shares, worker: worker}, nil
 }
 
 // configOf returns a string that identifies the ProviderConfig of a managed resource.
@@ -272,11 +276,19 @@ func configOf(mg resource.ModernManaged) string {
 type client[T resource.Managed] struct {
 	managed.TypedExternalClient[T]
 
-	release func()
+	shares *Shares
+	worker *Worker
+}
+
+// Observe records whether the pass ends because the Manifest waits.
+func (c *client[T]) Observe(ctx context.Context, mg T) (managed.ExternalObservation, error) {
+	o, err := c.TypedExternalClient.Observe(ctx, mg)
+	c.worker.waits = errors.As(err, new(*requeue.QuietError))
+	return o, err
 }
 
 // Disconnect releases the worker.
 func (c *client[T]) Disconnect(ctx context.Context) error {
-	defer c.release()
+	defer c.shares.Release(c.worker)
 	return c.TypedExternalClient.Disconnect(ctx)
 }
