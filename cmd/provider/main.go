@@ -74,6 +74,7 @@ func run(ctx context.Context, f *flags) error {
 		return err
 	}
 	local, m := rest.CopyConfig(cfg), metrics.New(registry.Registry, version.Get())
+	cfg.Wrap(awaitServer(watchRetry, watchLimit))
 	cfg.Wrap(countRequests(m.ControlPlaneRequests))
 	lead := newLeadership(f)
 	cfg.Wrap(lead.fence)

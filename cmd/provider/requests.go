@@ -5,8 +5,10 @@ package main
 import (
 	"net/http"
 	"strings"
+	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/transport"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/metrics"
@@ -28,10 +30,46 @@ func countRequests(r metrics.Requests) transport.WrapperFunc {
 	}
 }
 
+// These are the defaults of awaitServer: how often a refused watch is tried again, and for how long.
+const (
+	watchRetry = 500 * time.Millisecond
+	watchLimit = 10 * time.Minute
+)
+
+// awaitServer returns a function that wraps a transport so that watches wait while an API server refuses connections. They try again each
+// retry, for up to limit. Otherwise, client-go would wait twice as long after each attempt, up to a minute: after a restart of the API server,
+// no change would be seen for some time. All other requests fail immediately.
+func awaitServer(retry, limit time.Duration) transport.WrapperFunc {
+	return func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(req *http.Request) (*http.Response, error) {
+			res, err := next.RoundTrip(req)
+			if err == nil || verbOf(req) != verbWatch {
+				return res, err
+			}
+			for deadline := time.Now().Add(limit); utilnet.IsConnectionRefused(err) && time.Now().Before(deadline); {
+				select {
+				case <-req.Context().Done():
+				case <-time.After(retry):
+				}
+				if req.Context().Err() != nil {
+					return nil, err
+				}
+				if res, err = next.RoundTrip(req); err == nil {
+					return res, nil
+				}
+			}
+			return nil, err
+		})
+	}
+}
+
+// verbWatch is what verbOf returns for a watch.
+const verbWatch = "WATCH"
+
 // verbOf returns WATCH for a watch, REVIEW for an access review, and the HTTP method for any other request.
 func verbOf(r *http.Request) string {
 	if w := r.URL.Query().Get("watch"); w == "true" || w == "1" {
-		return "WATCH"
+		return verbWatch
 	}
 	// Clients create access reviews, but the API server doesn't store them.
 	if r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/apis/"+authorizationv1.GroupName+"/") {
