@@ -4,6 +4,7 @@ package main
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,37 +31,62 @@ func countRequests(r metrics.Requests) transport.WrapperFunc {
 	}
 }
 
-// These are the defaults of awaitServer: how often a refused watch is tried again, and for how long.
+// These are the defaults of awaitServer: how often a watch is tried again, and for how long.
 const (
 	watchRetry = 500 * time.Millisecond
 	watchLimit = 10 * time.Minute
 )
 
-// awaitServer returns a function that wraps a transport so that watches wait while an API server refuses connections. They try again each
-// retry, for up to limit. Otherwise, client-go would wait twice as long after each attempt, up to a minute: after a restart of the API server,
-// no change would be seen for some time. All other requests fail immediately.
+// maxRetryAfter limits the time that an API server can request until the next attempt.
+const maxRetryAfter = 5 * time.Second
+
+// awaitServer returns a function that wraps a transport so that watches wait while an API server restarts. They try again each retry, for up
+// to limit. Otherwise, client-go would wait twice as long after each attempt, up to a minute: after a restart, no change would be seen for
+// some time. All other requests fail immediately.
 func awaitServer(retry, limit time.Duration) transport.WrapperFunc {
 	return func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(req *http.Request) (*http.Response, error) {
 			res, err := next.RoundTrip(req)
-			if err == nil || verbOf(req) != verbWatch {
+			if verbOf(req) != verbWatch {
 				return res, err
 			}
-			for deadline := time.Now().Add(limit); utilnet.IsConnectionRefused(err) && time.Now().Before(deadline); {
+			for deadline := time.Now().Add(limit); restarts(res, err) && time.Now().Before(deadline); {
 				select {
 				case <-req.Context().Done():
-				case <-time.After(retry):
+				case <-time.After(max(retry, retryAfter(res))):
 				}
 				if req.Context().Err() != nil {
-					return nil, err
+					return res, err
 				}
-				if res, err = next.RoundTrip(req); err == nil {
-					return res, nil
+				if res != nil {
+					_ = res.Body.Close()
 				}
+				res, err = next.RoundTrip(req)
 			}
-			return nil, err
+			return res, err
 		})
 	}
+}
+
+// restarts reports whether the result of a request can be that of an API server that is restarting: it accepts no connection, ends them, or
+// is not ready to respond.
+func restarts(res *http.Response, err error) bool {
+	if err != nil {
+		return utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err)
+	}
+	return res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusServiceUnavailable
+}
+
+// retryAfter returns the time until the next attempt that a response requests in seconds, at most maxRetryAfter, or 0.
+func retryAfter(res *http.Response) time.Duration {
+	if res == nil {
+		return 0
+	}
+	seconds, err := strconv.Atoi(res.Header.Get("Retry-After"))
+	if err != nil {
+		return 0
+	}
+	return min(time.Duration(seconds)*time.Second, maxRetryAfter)
 }
 
 // verbWatch is what verbOf returns for a watch.

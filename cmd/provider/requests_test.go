@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -26,11 +25,22 @@ func TestAwaitServer(t *testing.T) {
 		starts bool
 		// ends is set if the caller ends the request after the second attempt.
 		ends bool
+		// answers contains the status codes of the first responses of the server that was started. Later ones have the code 200.
+		answers []int
 		// attempts is the number of attempts, and refused is true if the last one is refused.
 		attempts int
 		refused  bool
+		code     int
 	}{
-		"Watch":   {reason: "A watch waits for the server.", method: http.MethodGet, path: watch, limit: time.Hour, starts: true, attempts: 3},
+		"Watch": {reason: "A watch waits for the server.", method: http.MethodGet, path: watch, limit: time.Hour, starts: true, attempts: 3, code: http.StatusOK},
+		"NotReady": {
+			reason: "A watch waits until the server is ready.", method: http.MethodGet, path: watch, limit: time.Hour, starts: true,
+			answers: []int{http.StatusServiceUnavailable, http.StatusTooManyRequests}, attempts: 5, code: http.StatusOK,
+		},
+		"Denied": {
+			reason: "Another error is returned.", method: http.MethodGet, path: watch, limit: time.Hour, starts: true,
+			answers: []int{http.StatusForbidden}, attempts: 3, code: http.StatusForbidden,
+		},
 		"List":    {reason: "A list does not, because a reconcile would wait.", method: http.MethodGet, path: "/api/v1/secrets", limit: time.Hour, attempts: 1, refused: true},
 		"Write":   {reason: "Nor does a write.", method: http.MethodPost, path: "/api/v1/events", limit: time.Hour, attempts: 1, refused: true},
 		"Limit":   {reason: "The wait is limited.", method: http.MethodGet, path: watch, attempts: 1, refused: true},
@@ -40,7 +50,13 @@ func TestAwaitServer(t *testing.T) {
 		t.Run(n, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "event") }))
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if len(tc.answers) > 0 {
+					w.Header().Set("Retry-After", "0")
+					w.WriteHeader(tc.answers[0])
+					tc.answers = tc.answers[1:]
+				}
+			}))
 			address := server.Listener.Addr().String()
 			if err := server.Listener.Close(); err != nil {
 				t.Fatal(err)
@@ -63,14 +79,16 @@ func TestAwaitServer(t *testing.T) {
 				t.Fatal(err)
 			}
 			res, err := rt.RoundTrip(req)
+			code := 0
 			if res != nil {
+				code = res.StatusCode
 				_ = res.Body.Close()
 			}
 			type result struct {
-				Attempts int
-				Refused  bool
+				Attempts, Code int
+				Refused        bool
 			}
-			if diff := cmp.Diff(result{tc.attempts, tc.refused}, result{attempts, utilnet.IsConnectionRefused(err)}); diff != "" {
+			if diff := cmp.Diff(result{tc.attempts, tc.code, tc.refused}, result{attempts, code, utilnet.IsConnectionRefused(err)}); diff != "" {
 				t.Errorf("\n%s\nRoundTrip(): -want, +got:\n%s\nerror: %v", tc.reason, diff, err)
 			}
 		})
@@ -88,4 +106,29 @@ func start(ctx context.Context, t *testing.T, server *httptest.Server, address s
 	server.Listener = l
 	server.Start()
 	t.Cleanup(server.Close)
+}
+
+// TestRetryAfter checks when a watch tries again.
+func TestRetryAfter(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		header string
+		want   time.Duration
+	}{
+		"Seconds": {reason: "The server knows when it is ready.", header: "2", want: 2 * time.Second},
+		"Long":    {reason: "The wait is limited.", header: "3600", want: maxRetryAfter},
+		"Date":    {reason: "API servers send no dates.", header: "Sun, 29 Nov 2026 07:00:00 GMT"},
+		"None":    {reason: "The default applies."},
+	}
+	for n, tc := range cases {
+		t.Run(n, func(t *testing.T) {
+			res := &http.Response{Header: http.Header{"Retry-After": {tc.header}}}
+			if got := retryAfter(res); got != tc.want {
+				t.Errorf("\n%s\nretryAfter(%q): want %s, got %s", tc.reason, tc.header, tc.want, got)
+			}
+		})
+	}
+	if got := retryAfter(nil); got != 0 {
+		t.Errorf("retryAfter(nil): want 0, got %s", got)
+	}
 }
