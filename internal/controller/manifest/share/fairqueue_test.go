@@ -5,6 +5,7 @@ package share
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -105,7 +106,7 @@ func TestFairQueueStarted(t *testing.T) {
 	q := newFairQueue()
 	for i := range clusters {
 		for j := range 2 {
-			q.add(types.NamespacedName{Namespace: "n", Name: fmt.Sprint(i, "-", j)}, place{namespace: "n", config: fmt.Sprint(i)}, 0)
+			q.add(types.NamespacedName{Namespace: "n", Name: fmt.Sprint(i, "-", j)}, place{namespace: "n", config: strconv.Itoa(i)}, 0)
 		}
 	}
 	started := map[string]bool{}
