@@ -59,7 +59,7 @@ func awaitServer(retry, limit time.Duration) transport.WrapperFunc {
 					return res, err
 				}
 				if res != nil {
-					_ = res.Body.Close()
+					_ = res.Body.Close() // Its content is not used.
 				}
 				res, err = next.RoundTrip(req)
 			}
