@@ -51,7 +51,8 @@ type fakeCluster struct {
 	// last write, and only its response is lost.
 	left int
 	lost bool
-	// before is called before each request. It can be nil.
+	// before is called before each request, by several goroutines at the same time. It can be nil, and is only changed while no
+	// request is sent.
 	before func(r *http.Request)
 	// behind contains outdated states that the watch shows, or nil for objects that it does not show.
 	behind map[cluster.ObjectRef]*cluster.ObjectState

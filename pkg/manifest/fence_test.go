@@ -35,9 +35,9 @@ func (b *bench) another() *bench {
 
 // interrupt runs do, as another process, before the first request to a path with some method.
 func (b *bench) interrupt(method, path string, do func()) {
+	var done atomic.Bool
 	b.c.before = func(r *http.Request) {
-		if r.Method == method && strings.HasSuffix(r.URL.Path, path) {
-			b.c.before = nil
+		if r.Method == method && strings.HasSuffix(r.URL.Path, path) && done.CompareAndSwap(false, true) {
 			do()
 		}
 	}

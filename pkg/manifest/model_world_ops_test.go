@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -169,12 +170,17 @@ func (m *model) meanwhileAt(n int, is func(*http.Request) bool, do func() error)
 	if s := &m.spec.Slots[n%len(m.spec.Slots)]; n%4 > 0 {
 		s.Value, m.rolling = s.Value+1, false
 	}
+	var mu sync.Mutex
 	left := n
 	c := m.b.c
 	c.before = func(r *http.Request) {
-		if left--; left == 0 && !is(r) {
-			left++
-		} else if left == 0 {
+		mu.Lock()
+		now := left == 1 && is(r)
+		if left != 1 || now {
+			left--
+		}
+		mu.Unlock()
+		if now {
 			failed = do()
 		}
 	}

@@ -63,13 +63,8 @@ func TestOvertakenRecord(t *testing.T) {
 		for _, namespace := range []string{"apps", "other"} {
 			b := newBench(t)
 			former, s, other := bundle("apps", "former"), bundle(namespace, "new"), b.another()
-			left, overtaken := n, false
-			b.c.before = func(*http.Request) {
-				if left--; left == 0 {
-					overtaken = true
-					other.apply(former)
-				}
-			}
+			overtaken := false
+			b.c.before = atRequest(n-1, func() { overtaken = true; other.apply(former) })
 			for range 4 {
 				_, err := b.Apply(t.Context(), b.c, s)
 				if isChanged(err) {
