@@ -104,8 +104,8 @@ func New(r prometheus.Registerer, b version.Build) *Metrics {
 		}, []string{"step"})},
 		QueueSeconds: Waits{f.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "provider_kyma_queue_seconds",
-			Help:    "Duration for which objects wait for a reconcile after they are due, by controller and priority (High or Low).",
-			Buckets: prometheus.ExponentialBuckets(0.001, 4, 10),
+			Help:    "Duration for which objects wait for a reconcile after they are due, by controller and priority (User, Install, State, Rollout or Resync).",
+			Buckets: prometheus.ExponentialBuckets(0.001, 4, 12),
 		}, []string{"controller", "priority"})},
 		Events: Events{f.NewCounterVec(prometheus.CounterOpts{
 			Name: "provider_kyma_events_total",

@@ -71,7 +71,7 @@ provider_kyma_module_change_seconds_bucket{change="Installed",le="3600"} 1
 provider_kyma_module_change_seconds_bucket{change="Installed",le="+Inf"} 1
 provider_kyma_module_change_seconds_sum{change="Installed"} 20
 provider_kyma_module_change_seconds_count{change="Installed"} 1
-# HELP provider_kyma_queue_seconds Duration for which objects wait for a reconcile after they are due, by controller and priority (High or Low).
+# HELP provider_kyma_queue_seconds Duration for which objects wait for a reconcile after they are due, by controller and priority (User, Install, State, Rollout or Resync).
 # TYPE provider_kyma_queue_seconds histogram
 provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Rollout",le="0.001"} 0
 provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Rollout",le="0.004"} 0
@@ -83,6 +83,8 @@ provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Rollout",
 provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Rollout",le="16.384"} 1
 provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Rollout",le="65.536"} 1
 provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Rollout",le="262.144"} 1
+provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Rollout",le="1048.576"} 1
+provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Rollout",le="4194.304"} 1
 provider_kyma_queue_seconds_bucket{controller="managed/kyma",priority="Rollout",le="+Inf"} 1
 provider_kyma_queue_seconds_sum{controller="managed/kyma",priority="Rollout"} 0.02
 provider_kyma_queue_seconds_count{controller="managed/kyma",priority="Rollout"} 1

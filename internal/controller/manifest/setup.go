@@ -76,7 +76,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer,
 	requeuer, memory := requeue.New(ctx.Done(), requeue.WithReady(requeue.ReadyIn(ctx, mgr.GetClient()))), &checkpoint.Memory{}
 	shares, sessions := share.New(o.MaxConcurrentReconciles, requeuer.Queue, share.ResponseTimes(o.Clusters.Last)), &access.Sessions{}
 	o.Running = &priority.Running{}
-	shares.WithPriorities(o.Running.Of)
+	o.Gate = shares.WithPriorities(o.Running.Of).Gate(mgr.GetCache(), o.Shards.Owns)
 	record := settings.Recorder(mgr, name)
 	if err := config.Index(ctx, mgr.GetFieldIndexer()); err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -20,21 +21,30 @@ const (
 
 // NewQueue returns a function that creates the queue of a controller. Items leave it by their priority, but every eighth item is the
 // one that waits longest, so that none waits forever. The queue calls observe for each item that leaves it, with the name of the
-// controller, the name of the item's priority, and how long the item waited since it was due. Items that are tried again after a
+// controller, the name of the item's priority, and how long the item waited since it was due, including the time until the gate admitted it. Items that are tried again after a
 // failure are not observed, because their delay is intended. running receives the priorities of the items that have left the queue, until
-// they are done. It may be nil.
+// they are done, and gate decides whether they are reconciled. Both may be nil.
 func NewQueue(
-	observe func(controller, priority string, waited time.Duration), running *Running,
+	observe func(controller, priority string, waited time.Duration), running *Running, gate Gate,
 ) func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) Queue {
 	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) Queue {
 		return &fair{
 			PriorityQueue: priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = limiter }),
 			limiter:       limiter,
 			running:       running,
+			gate:          gate,
 			observe:       func(priority string, waited time.Duration) { observe(name, priority, waited) },
 			now:           time.Now, waits: waits{of: map[reconcile.Request]*wait{}},
 		}
 	}
+}
+
+// A Gate decides which of the objects that leave the queue of a controller are reconciled now.
+type Gate interface {
+	// Admit reports whether an object is reconciled now. Otherwise, the Gate must queue it again later.
+	Admit(nn types.NamespacedName) bool
+	// Done is called after the reconcile of an object that was admitted.
+	Done(nn types.NamespacedName)
 }
 
 // fair is a queue that measures how long its items wait, and limits it.
@@ -43,11 +53,14 @@ type fair struct {
 
 	limiter workqueue.TypedRateLimiter[reconcile.Request]
 	running *Running
+	gate    Gate
 	observe func(priority string, waited time.Duration)
 	now     func() time.Time
 
 	mu    sync.Mutex
 	waits waits
+	// held contains the waits of items that the gate did not admit. It queues them again.
+	held map[reconcile.Request]wait
 	// taken is the number of items that were requested.
 	taken uint
 }
@@ -102,29 +115,64 @@ func (q *fair) Get() (item reconcile.Request, shutdown bool) {
 	return item, shutdown
 }
 
-// GetWithPriority returns the next item and its priority.
+// GetWithPriority returns the next item that the gate admits, and its priority.
 func (q *fair) GetWithPriority() (item reconcile.Request, priority int, shutdown bool) {
+	for {
+		w, shutdown := q.next()
+		q.running.add(w.item.NamespacedName, w.priority)
+		if shutdown || q.gate == nil || q.gate.Admit(w.item.NamespacedName) {
+			if !w.retried && !shutdown {
+				q.observe(NameOf(w.priority), max(q.now().Sub(w.due), 0))
+			}
+			return w.item, w.priority, shutdown
+		}
+		q.hold(w)
+		q.done(w.item)
+	}
+}
+
+// next returns the wait of the next item. One that the gate did not admit before waits since then, and keeps the higher priority.
+func (q *fair) next() (w wait, shutdown bool) {
 	if item, ok := q.waitsLongest(); ok {
 		q.PriorityQueue.AddWithOpts(priorityqueue.AddOpts{Priority: new(longest)}, item)
 	}
-	item, priority, shutdown = q.PriorityQueue.GetWithPriority()
-	q.mu.Lock()
-	w := q.waits.remove(item)
-	q.mu.Unlock()
+	item, priority, shutdown := q.PriorityQueue.GetWithPriority()
 	// The controller keeps the priority for the next time, so it must not be that of the turn.
-	priority = min(priority, User)
-	if w != nil {
-		priority = w.priority
+	w = wait{item: item, priority: min(priority, User), retried: true}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if known := q.waits.remove(item); known != nil {
+		w = *known
 	}
-	if w != nil && !w.retried && !shutdown {
-		q.observe(NameOf(priority), max(q.now().Sub(w.due), 0))
+	if before, ok := q.held[item]; ok {
+		delete(q.held, item)
+		w.priority = max(w.priority, before.priority)
+		if !before.retried {
+			w.due, w.retried = before.due, false
+		}
 	}
-	q.running.add(item.NamespacedName, priority)
-	return item, priority, shutdown
+	return w, shutdown
+}
+
+// hold remembers since when an item waits that the gate did not admit.
+func (q *fair) hold(w wait) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.held == nil {
+		q.held = map[reconcile.Request]wait{}
+	}
+	q.held[w.item] = w
 }
 
 // Done marks an item as done.
 func (q *fair) Done(item reconcile.Request) {
+	if q.gate != nil {
+		q.gate.Done(item.NamespacedName)
+	}
+	q.done(item)
+}
+
+func (q *fair) done(item reconcile.Request) {
 	q.running.remove(item.NamespacedName)
 	q.PriorityQueue.Done(item)
 }

@@ -46,7 +46,7 @@ func TestObserve(t *testing.T) {
 			var got []want
 			q := NewQueue(func(controller, priority string, waited time.Duration) {
 				got = append(got, want{controller, priority, waited})
-			}, nil)("c", atOnce{})
+			}, nil, nil)("c", atOnce{})
 			defer q.ShutDown()
 			f, _ := q.(*fair)
 			f.now = func() time.Time { return time.Unix(0, 0) }
@@ -64,7 +64,7 @@ func TestObserve(t *testing.T) {
 
 // TestFairIsPriorityQueue checks that a controller recognizes the queue, because it would lose the priorities otherwise.
 func TestFairIsPriorityQueue(t *testing.T) {
-	q := NewQueue(func(string, string, time.Duration) {}, nil)("p", atOnce{})
+	q := NewQueue(func(string, string, time.Duration) {}, nil, nil)("p", atOnce{})
 	defer q.ShutDown()
 	if _, ok := q.(priorityqueue.PriorityQueue[reconcile.Request]); !ok {
 		t.Error("NewQueue(...): want a priority queue")
@@ -95,7 +95,7 @@ func TestFair(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			q := NewQueue(func(string, string, time.Duration) {}, nil)("c", atOnce{})
+			q := NewQueue(func(string, string, time.Duration) {}, nil, nil)("c", atOnce{})
 			defer q.ShutDown()
 			f, _ := q.(*fair)
 			now := time.Now()
@@ -188,7 +188,7 @@ func TestWaits(t *testing.T) {
 // TestRunning checks when the priority of an item is known.
 func TestRunning(t *testing.T) {
 	running := &Running{}
-	q := NewQueue(func(string, string, time.Duration) {}, running)("r", atOnce{})
+	q := NewQueue(func(string, string, time.Duration) {}, running, nil)("r", atOnce{})
 	defer q.ShutDown()
 	With(Rollout, q).Add(request("a"))
 	item, _ := q.Get()

@@ -33,6 +33,8 @@ type Options struct {
 	Priorities *priority.Tracker
 	// Running receives the priorities of the objects that are being reconciled. It is nil if no one needs to know.
 	Running *priority.Running
+	// Gate decides which objects that leave the queue are reconciled now. It is nil if all are.
+	Gate priority.Gate
 	// Shards decides which objects this replica reconciles. It is nil if it reconciles all.
 	Shards *sharding.Shards
 	// PollJitter is the maximum share of the poll interval, from 0 to 1, by which a poll comes sooner or later.
@@ -46,7 +48,7 @@ type Options struct {
 func (o *Options) Controller() ctrlcontroller.Options {
 	out := ctrlcontroller.Options{MaxConcurrentReconciles: o.MaxConcurrentReconciles, RateLimiter: ratelimiter.NewController()}
 	if o.Queued != nil {
-		out.NewQueue = priority.NewQueue(o.Queued, o.Running)
+		out.NewQueue = priority.NewQueue(o.Queued, o.Running, o.Gate)
 	}
 	return out
 }

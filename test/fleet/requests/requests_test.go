@@ -139,7 +139,7 @@ func TestInstall(t *testing.T) {
 	// On a slow machine, the objects are seen in more states, each of which is written to a status.
 	within(t, "requests to the control plane", sum(u.control), 22+modules+1)
 	within(t, "requests to the target", sum(u.target), modules*(objects+5)+6)
-	within(t, "reconciles", u.reconciles["managed/kyma.kyma.m.crossplane.io"]+u.reconciles["managed/manifest.kyma.m.crossplane.io"], 10+modules)
+	within(t, "reconciles", u.reconciles["managed/kyma.kyma.m.crossplane.io"]+u.reconciles["managed/manifest.kyma.m.crossplane.io"], 10)
 	if unknown := simulator.Unknown(); len(unknown) > 0 {
 		t.Errorf("the simulator does not implement: %v", unknown)
 	}

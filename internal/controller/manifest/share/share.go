@@ -38,8 +38,8 @@ type Shares struct {
 	mu sync.Mutex
 	// used is the number of workers in use for each ProviderConfig. mu protects it and all fields below.
 	used map[string]int
-	// running contains the workers in use, at most as many as there are. turns contains those of them that are kept for Manifests that
-	// were woken.
+	// running contains the workers in use, at most as many as there are. turns contains those of them that are kept for Manifests: for those
+	// that were woken, and for those whose passes have begun, until they acquire them.
 	running map[*Worker]bool
 	turns   map[types.NamespacedName]*Worker
 	pace    *pace
@@ -90,6 +90,11 @@ type Worker struct {
 	waits bool
 }
 
+// worker returns a worker for a pass over a Manifest that begins now. It is not reserved.
+func (s *Shares) worker(config string, nn types.NamespacedName) *Worker {
+	return &Worker{nn: nn, at: place{namespace: nn.Namespace, config: config}, response: s.response(nn), since: s.now()}
+}
+
 // isSlow reports whether the pass was not expected to be quick, or has already taken long.
 func (w *Worker) isSlow(now time.Time) bool {
 	return w.expected != quick || now.Sub(w.since) >= slowPass
@@ -98,20 +103,29 @@ func (w *Worker) isSlow(now time.Time) bool {
 // Acquire reserves a worker for a pass over a Manifest with a ProviderConfig. If it returns false, wake is called for the Manifest when
 // a worker is free, which is kept for it.
 func (s *Shares) Acquire(config string, nn types.NamespacedName) (*Worker, bool) {
-	w := &Worker{nn: nn, at: place{namespace: nn.Namespace, config: config}, response: s.response(nn), since: s.now()}
+	w := s.worker(config, nn)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.admit(w) {
+		return nil, false
+	}
+	return w, true
+}
+
+// admit reserves a worker, which is the one that is kept for its Manifest if there is one. Otherwise, it can return false; the Manifest
+// then waits. The caller holds mu.
+func (s *Shares) admit(w *Worker) bool {
 	w.expected = s.pace.expect(w.at, w.response, w.since)
-	kept := s.endTurn(nn)
+	kept := s.endTurn(w.nn)
 	if kept != nil && kept.at == w.at {
 		w.as = kept.as
 	} else if w.as = s.limits.admit(s.load(w.at, w.since), w.expected); w.as == refused {
-		s.waiting.add(nn, w.at, s.priority(nn))
-		return nil, false
+		s.waiting.add(w.nn, w.at, s.priority(w.nn))
+		return false
 	}
-	s.waiting.drop(nn)
+	s.waiting.drop(w.nn)
 	s.add(w)
-	return w, true
+	return true
 }
 
 // Release returns a worker, and wakes Manifests that wait for one.
@@ -219,12 +233,8 @@ func (s *Shares) Forget(nn types.NamespacedName) {
 	}
 	s.mu.Lock()
 	s.waiting.drop(nn)
-	var woken []*Worker
-	if s.endTurn(nn) != nil {
-		woken = s.turnsAt(s.now())
-	}
 	s.mu.Unlock()
-	s.wakeAll(woken)
+	s.giveUp(nn)
 }
 
 // Limited returns a connector whose passes each hold a worker of their ProviderConfig from Connect to Disconnect. A pass
@@ -258,7 +268,7 @@ func (l *limited[T]) Connect(ctx context.Context, mg T) (managed.TypedExternalCl
 		return nil, err
 	}
 	connected = true
-	return &client[T]{TypedExternalClient: c, shares: l.shares, worker: worker}, nil
+	return &limitedClient[T]{TypedExternalClient: c, shares: l.shares, worker: worker}, nil
 }
 
 // configOf returns a string that identifies the ProviderConfig of a managed resource.
@@ -273,7 +283,7 @@ func configOf(mg resource.ModernManaged) string {
 	}
 }
 
-type client[T resource.Managed] struct {
+type limitedClient[T resource.Managed] struct {
 	managed.TypedExternalClient[T]
 
 	shares *Shares
@@ -281,14 +291,14 @@ type client[T resource.Managed] struct {
 }
 
 // Observe records whether the pass ends because the Manifest waits.
-func (c *client[T]) Observe(ctx context.Context, mg T) (managed.ExternalObservation, error) {
+func (c *limitedClient[T]) Observe(ctx context.Context, mg T) (managed.ExternalObservation, error) {
 	o, err := c.TypedExternalClient.Observe(ctx, mg)
 	c.worker.waits = errors.As(err, new(*requeue.QuietError))
 	return o, err
 }
 
 // Disconnect releases the worker.
-func (c *client[T]) Disconnect(ctx context.Context) error {
+func (c *limitedClient[T]) Disconnect(ctx context.Context) error {
 	defer c.shares.Release(c.worker)
 	return c.TypedExternalClient.Disconnect(ctx)
 }

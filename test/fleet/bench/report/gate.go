@@ -20,9 +20,9 @@ const fleet = 500
 // Budgets returns the limits of a run with 50 to 500 clusters and 3 modules. A limit that the provider does not meet yet is the measured value
 // plus a fifth, and a comment states the aim. Objects of real clusters become ready in more steps, which cause reconciles.
 func Budgets(isReal bool) []Budget {
-	reconciles := 20.0
+	reconciles := 10.0
 	if isReal {
-		reconciles = 27
+		reconciles = 13.5
 	}
 	return []Budget{
 		{"idle_requests", 0, func(r *Result) float64 { return r.IdleRequests }},
@@ -42,7 +42,7 @@ func Budgets(isReal bool) []Budget {
 		{"target_requests_per_cluster", 10.8, func(r *Result) float64 { return r.TargetRequestsPerCluster }},
 		// The aim is 20.
 		{"control_plane_requests_per_kyma", 30, func(r *Result) float64 { return r.ControlRequestsPerKyma }},
-		// The aim is 10. It depends on how long Manifests wait for each other.
+		// The aim is 10.
 		{"reconciles_per_kyma", reconciles, func(r *Result) float64 { return r.ReconcilesPerKyma }},
 		// The aim is 3.
 		{"restart_requests_per_cluster", 13.3, func(r *Result) float64 { return r.RestartRequests }},
