@@ -21,9 +21,9 @@ const (
 
 // NewQueue returns a function that creates the queue of a controller. Items leave it by their priority, but every eighth item is the
 // one that waits longest, so that none waits forever. The queue calls observe for each item that leaves it, with the name of the
-// controller, the name of the item's priority, and how long the item waited since it was due, including the time until the gate admitted it. Items that are tried again after a
-// failure are not observed, because their delay is intended. running receives the priorities of the items that have left the queue, until
-// they are done, and gate decides whether they are reconciled. Both may be nil.
+// controller, the name of the item's priority, and how long the item waited since it was due, including the time until the gate admitted
+// it. Items that are tried again after a failure are not observed, because their delay is intended. running receives the priorities of the
+// items that have left the queue, until they are done, and gate decides whether they are reconciled. Both may be nil.
 func NewQueue(
 	observe func(controller, priority string, waited time.Duration), running *Running, gate Gate,
 ) func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) Queue {
