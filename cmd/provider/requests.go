@@ -37,8 +37,9 @@ const (
 	watchLimit = 10 * time.Minute
 )
 
-// maxRetryAfter limits the time that an API server can request until the next attempt.
-const maxRetryAfter = 5 * time.Second
+// maxRetryAfter limits the time that an API server can request until the next attempt. For a fraction of a second after its start, it requests
+// 5 s for all paths that it does not serve yet.
+const maxRetryAfter = time.Second
 
 // awaitServer returns a function that wraps a transport so that watches wait while an API server restarts. They try again each retry, for up
 // to limit. Otherwise, client-go would wait twice as long after each attempt, up to a minute: after a restart, no change would be seen for

@@ -115,8 +115,9 @@ func TestRetryAfter(t *testing.T) {
 		header string
 		want   time.Duration
 	}{
-		"Seconds": {reason: "The server knows when it is ready.", header: "2", want: 2 * time.Second},
-		"Long":    {reason: "The wait is limited.", header: "3600", want: maxRetryAfter},
+		"Seconds": {reason: "The server knows when it is ready.", header: "1", want: time.Second},
+		"Start":   {reason: "A server that starts is ready sooner than it says.", header: "5", want: time.Second},
+		"Long":    {reason: "The wait is limited.", header: "3600", want: time.Second},
 		"Date":    {reason: "API servers send no dates.", header: "Sun, 29 Nov 2026 07:00:00 GMT"},
 		"None":    {reason: "The default applies."},
 	}
