@@ -4,13 +4,14 @@ package main
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/transport"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/metrics"
 )
@@ -37,9 +38,9 @@ const (
 	watchLimit = 10 * time.Minute
 )
 
-// maxRetryAfter limits the time that an API server can request until the next attempt. For a fraction of a second after its start, it requests
-// 5 s for all paths that it does not serve yet.
-const maxRetryAfter = time.Second
+// requestedPause is the time until the next attempt if an API server requests one, whatever it requests: for a fraction of a second after its
+// start, it requests 5 s for all paths that it does not serve yet.
+const requestedPause = time.Second
 
 // awaitServer returns a function that wraps a transport so that watches wait while an API server restarts. They try again each retry, for up
 // to limit. Otherwise, client-go would wait twice as long after each attempt, up to a minute: after a restart, no change would be seen for
@@ -54,13 +55,15 @@ func awaitServer(retry, limit time.Duration) transport.WrapperFunc {
 			for deadline := time.Now().Add(limit); restarts(res, err) && time.Now().Before(deadline); {
 				select {
 				case <-req.Context().Done():
-				case <-time.After(max(retry, retryAfter(res))):
+				case <-time.After(pauseAfter(res, retry)):
 				}
 				if req.Context().Err() != nil {
 					return res, err
 				}
 				if res != nil {
-					_ = res.Body.Close() // Its content is not used.
+					if err := res.Body.Close(); err != nil {
+						return nil, errors.Wrap(err, "cannot close the response of an API server that restarts")
+					}
 				}
 				res, err = next.RoundTrip(req)
 			}
@@ -78,16 +81,12 @@ func restarts(res *http.Response, err error) bool {
 	return res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusServiceUnavailable
 }
 
-// retryAfter returns the time until the next attempt that a response requests in seconds, at most maxRetryAfter, or 0.
-func retryAfter(res *http.Response) time.Duration {
-	if res == nil {
-		return 0
+// pauseAfter returns the time until the next attempt after a response, which can be nil.
+func pauseAfter(res *http.Response, retry time.Duration) time.Duration {
+	if res != nil && res.Header.Get("Retry-After") != "" {
+		return max(retry, requestedPause)
 	}
-	seconds, err := strconv.Atoi(res.Header.Get("Retry-After"))
-	if err != nil {
-		return 0
-	}
-	return min(time.Duration(seconds)*time.Second, maxRetryAfter)
+	return retry
 }
 
 // verbWatch is what verbOf returns for a watch.

@@ -108,28 +108,29 @@ func start(ctx context.Context, t *testing.T, server *httptest.Server, address s
 	t.Cleanup(server.Close)
 }
 
-// TestRetryAfter checks when a watch tries again.
-func TestRetryAfter(t *testing.T) {
+// TestPauseAfter checks how long a watch waits before it is tried again.
+func TestPauseAfter(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		header string
-		want   time.Duration
+		// header is the time that the server requests.
+		header      string
+		retry, want time.Duration
 	}{
-		"Seconds": {reason: "The server knows when it is ready.", header: "1", want: time.Second},
-		"Start":   {reason: "A server that starts is ready sooner than it says.", header: "5", want: time.Second},
-		"Long":    {reason: "The wait is limited.", header: "3600", want: time.Second},
-		"Date":    {reason: "API servers send no dates.", header: "Sun, 29 Nov 2026 07:00:00 GMT"},
-		"None":    {reason: "The default applies."},
+		"Seconds": {reason: "The server requests a pause.", header: "1", retry: time.Millisecond, want: time.Second},
+		"Start":   {reason: "A server that starts is ready sooner than it says.", header: "5", retry: time.Millisecond, want: time.Second},
+		"Long":    {reason: "The wait is limited.", header: "3600", retry: time.Millisecond, want: time.Second},
+		"Longer":  {reason: "A request does not shorten the pause.", header: "1", retry: time.Minute, want: time.Minute},
+		"None":    {reason: "The server requests nothing.", retry: time.Millisecond, want: time.Millisecond},
 	}
 	for n, tc := range cases {
 		t.Run(n, func(t *testing.T) {
 			res := &http.Response{Header: http.Header{"Retry-After": {tc.header}}}
-			if got := retryAfter(res); got != tc.want {
-				t.Errorf("\n%s\nretryAfter(%q): want %s, got %s", tc.reason, tc.header, tc.want, got)
+			if got := pauseAfter(res, tc.retry); got != tc.want {
+				t.Errorf("\n%s\npauseAfter(%q, %s): want %s, got %s", tc.reason, tc.header, tc.retry, tc.want, got)
 			}
 		})
 	}
-	if got := retryAfter(nil); got != 0 {
-		t.Errorf("retryAfter(nil): want 0, got %s", got)
+	if got := pauseAfter(nil, time.Minute); got != time.Minute {
+		t.Errorf("pauseAfter(nil, %s): got %s", time.Minute, got)
 	}
 }
