@@ -228,6 +228,37 @@ func TestRotateExpired(t *testing.T) {
 	eventually(t, "an idle connection notices that its new token is rejected", func() bool { return c.Outcome().State == transport.Unauthorized })
 }
 
+// TestRotateIdle checks that consumers are only called after a rotation if one of them waits for it. All others know nothing about the
+// rejected token.
+func TestRotateIdle(t *testing.T) {
+	s := newAPIServer(t)
+	woken := make(chan string, 10)
+	p := NewPool(fakeInterpreter{}, WithOnRetry(func(consumer string) { woken <- consumer }))
+	defer p.Close()
+	c := must[*Cluster](t)(p.Get("ns/a", s.from("n/s/k", "first")))
+	_ = c.Ready()
+	<-woken
+	for token, waits := range map[string]bool{"second": false, "third": true} {
+		p.Rotate([]string{"ns/a"}, s.from("n/s/k", "expired"))
+		eventually(t, "the token is rejected", func() bool { return c.Outcome().State == transport.Unauthorized })
+		if waits && c.Ready() == nil {
+			t.Error("Ready(): want an error while the token is rejected")
+		}
+		p.Rotate([]string{"ns/a"}, s.from("n/s/k", token))
+		eventually(t, "the next token is accepted", func() bool { return c.Outcome().State == transport.Connected })
+		if waits {
+			<-woken
+		}
+		// A call would have been made by now, because a request comes after it.
+		if err := c.REST().Get().AbsPath("/version").Do(t.Context()).Error(); err != nil {
+			t.Error(err)
+		}
+		if n := len(woken); n > 0 {
+			t.Errorf("token %s: want no call, got %d", token, n)
+		}
+	}
+}
+
 // TestRotateRace checks that consumers of two Secrets with partly equal tokens never use the token of the other Secret while both are
 // rotated, and that the connections of both end with the last tokens.
 func TestRotateRace(t *testing.T) {

@@ -54,6 +54,8 @@ type Cluster struct {
 	parking   *parking
 	inquiry   *inquiry
 	recovered func()
+	// refused is true if Ready returned that the server is not Connected, and Recovered was not called since then.
+	refused atomic.Bool
 	// probed is true if a request has succeeded or failed.
 	probed atomic.Bool
 
@@ -258,8 +260,18 @@ func (c *Cluster) Ready() error {
 	err := c.transport.Ready()
 	if e := (*transport.NotConnectedError)(nil); errors.As(err, &e) {
 		c.monitor.start()
+		c.refused.Store(true)
+		// The server can be Connected meanwhile, and Recovered will not be called again.
+		err = c.transport.Ready()
 	}
 	return err
+}
+
+// connected calls Recovered, unless no caller waits for it: what changed in the cluster meanwhile is reported by its watches.
+func (c *Cluster) connected() {
+	if c.refused.Swap(false) {
+		c.recovered()
+	}
 }
 
 // SetPriority sets the priority of the connection when it is opened, and when kinds are listed for the first time. A higher one comes first.
@@ -295,7 +307,7 @@ func (c *Cluster) outcomeChanged() {
 		case transport.Connected:
 			c.probed.Store(true)
 			c.inquiry.outdate()
-			c.informer.Retry(c.recovered)
+			c.informer.Retry(c.connected)
 		case transport.Unreachable, transport.Unauthorized:
 			c.monitor.start()
 			if !c.probed.Swap(true) {
@@ -357,34 +369,4 @@ func (c *Cluster) Close() {
 	if c.done != nil {
 		c.done()
 	}
-}
-
-// A remembered value is requested again after some time, by one caller at a time.
-type remembered[T any] struct {
-	// asking is held while the value is read or written. Unlike with a mutex, a caller can stop waiting when its context
-	// ends.
-	asking chan struct{}
-	value  T
-	asked  time.Time
-}
-
-func newRemembered[T any]() *remembered[T] {
-	return &remembered[T]{asking: make(chan struct{}, 1)}
-}
-
-func (r *remembered[T]) get(ctx context.Context, ttl time.Duration, ask func(context.Context) (T, error)) (T, error) {
-	select {
-	case r.asking <- struct{}{}:
-		defer func() { <-r.asking }()
-	case <-ctx.Done():
-		return *new(T), context.Cause(ctx)
-	}
-	if !r.asked.IsZero() && time.Since(r.asked) < ttl {
-		return r.value, nil
-	}
-	v, err := ask(ctx)
-	if err == nil {
-		r.value, r.asked = v, time.Now()
-	}
-	return v, err
 }

@@ -138,6 +138,13 @@ func isAnswer(err error) bool {
 	return errors.As(err, &status)
 }
 
+// isRefused reports whether a request failed only because the API server rejects the credentials, or was not sent because of that. While
+// it does so, its data is not restored from a backup.
+func isRefused(err error) bool {
+	refused := interface{ Unauthorized() bool }(nil)
+	return apierrors.IsUnauthorized(err) || errors.As(err, &refused) && refused.Unauthorized()
+}
+
 // takeSlot waits for a slot for the first list of the kind. It returns false if the context ends.
 func (k *kind) takeSlot(ctx context.Context) bool {
 	k.mu.Lock()

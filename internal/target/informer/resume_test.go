@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
@@ -55,6 +56,71 @@ func TestResume(t *testing.T) {
 				if got := lists(server.asked()); got != tc.lists {
 					t.Errorf("\n%s\nwant %d lists, got %d", tc.reason, tc.lists, got)
 				}
+				if err := track(t, c, secrets); err != nil {
+					t.Errorf("\n%s\nwant it in sync, got %v", tc.reason, err)
+				}
+			})
+		})
+	}
+}
+
+// unsent is the error of a request that is not sent because the server rejected the credentials of another one.
+type unsent struct{}
+
+func (unsent) Error() string      { return "rejected" }
+func (unsent) Unauthorized() bool { return true }
+
+// TestResumeRefused checks which requests follow while the server rejects the credentials, and after that.
+func TestResumeRefused(t *testing.T) {
+	unauthorized := apierrors.NewUnauthorized("the token has expired")
+	cases := map[string]struct {
+		reason string
+		errs   []error // Each of them lasts half a minute.
+		last   []string
+	}{
+		"Rejected": {
+			reason: "An expired token says nothing about the objects, so the watch continues where it ended.",
+			errs:   []error{unauthorized}, last: []string{"watch"},
+		},
+		"NotSent": {
+			reason: "Further requests are not sent after the first one was rejected.",
+			errs:   []error{unauthorized, unsent{}}, last: []string{"watch"},
+		},
+		"Down": {
+			reason: "The data of a server that did not respond can be that of a backup, so its version is checked.",
+			errs:   []error{unauthorized, errors.New("down"), unauthorized}, last: []string{"watch", "list"},
+		},
+		"Long": {
+			reason: "After two minutes, the kind is listed.",
+			errs:   []error{unauthorized, unauthorized, unauthorized, unauthorized, unauthorized}, last: []string{"list", "watch"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, c *Cache, server *fake, n *news) {
+				server.set("a", "one", "1")
+				if err := track(t, c, secrets); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Minute)
+				server.fail(tc.errs[0])
+				server.set("b", "one", "2")
+				for _, err := range tc.errs {
+					server.fail(err)
+					time.Sleep(30 * time.Second)
+				}
+				server.asked()
+				server.fail(nil)
+				c.Retry(func() {})
+				time.Sleep(time.Second)
+				var verbs []string
+				for _, r := range server.asked() {
+					verbs = append(verbs, strings.Fields(r)[0])
+				}
+				if diff := cmp.Diff(tc.last, verbs); diff != "" {
+					t.Errorf("\n%s\nrequests after the last error: -want, +got:\n%s", tc.reason, diff)
+				}
+				expect(t, "what happened meanwhile", []string{"one: new Secret ns/b"}, n.take())
 				if err := track(t, c, secrets); err != nil {
 					t.Errorf("\n%s\nwant it in sync, got %v", tc.reason, err)
 				}

@@ -64,9 +64,11 @@ type watcher struct {
 
 	resumed  resumption
 	internal internalErrors
-	// resuming is the time at which the first request to resume the watch began, or zero. outage is the last pause between two of them.
+	// resuming is the time at which the first request to resume the watch began, or zero. outage is the last pause between two of them. down
+	// is true if one of them failed although the credentials were accepted.
 	resuming time.Time
 	outage   time.Duration
+	down     bool
 }
 
 // A progress is the result of a step of a watcher.
@@ -224,8 +226,8 @@ func watchOptions() metav1.ListOptions {
 	return metav1.ListOptions{TimeoutSeconds: &seconds, AllowWatchBookmarks: true}
 }
 
-// watch watches from the last version. While the server does not respond, it tries again from the same version, so that an outage does
-// not cause all kinds of all clusters to be listed again.
+// watch watches from the last version. While the server does not respond, or rejects the credentials, it tries again from the same version, so that
+// neither an outage nor a rotation of credentials causes all kinds of all clusters to be listed again.
 func (w *watcher) watch() (progress, error) {
 	k, o := w.kind, watchOptions()
 	o.ResourceVersion = w.version
@@ -233,7 +235,7 @@ func (w *watcher) watch() (progress, error) {
 		if w.resumed.mustList(o.ResourceVersion) {
 			return ended, apierrors.NewResourceExpired("each watch from this version ends before its first event")
 		}
-		w.resuming, w.outage = time.Now(), 0
+		w.resuming, w.outage, w.down = time.Now(), 0, false
 		w.started = w.resuming
 		// If a server ends each watch immediately, one watch per second is started.
 		if wait := firstPause - time.Since(w.resumed.at); wait > 0 {
@@ -244,11 +246,12 @@ func (w *watcher) watch() (progress, error) {
 	}
 	w.resumed.at = time.Now()
 	stream, err := k.request(w.attempt, w.resource, o)
-	if err == nil && w.outage > 0 && k.wentBack(w.attempt, w.resource, w.version) {
+	if err == nil && w.down && k.wentBack(w.attempt, w.resource, w.version) {
 		stream.Stop()
 		return ended, apierrors.NewResourceExpired("the resource versions of the cluster went backwards")
 	}
-	if err == nil || isAnswer(err) || time.Since(w.resuming) > resumeFor {
+	refused := isRefused(err)
+	if err == nil || isAnswer(err) && !refused || time.Since(w.resuming) > resumeFor {
 		w.resuming = time.Time{}
 		w.stream, w.events, w.ordered = stream, 0, w.version != "" && w.version != "0"
 		return working, k.answered(w.attempt, err)
@@ -257,6 +260,7 @@ func (w *watcher) watch() (progress, error) {
 		return ended, err
 	}
 	k.fail(err)
+	w.down = w.down || !refused
 	w.outage = nextPause(w.outage, err)
 	k.cache.log.Debug("Cannot continue a watch", "resource", w.resource.GroupVersionResource.String(), "error", err.Error())
 	return w.rest(w.outage), nil

@@ -24,6 +24,9 @@ type NotConnectedError struct {
 // Error returns the message.
 func (e *NotConnectedError) Error() string { return e.Message }
 
+// Unauthorized reports whether the server rejected the credentials.
+func (e *NotConnectedError) Unauthorized() bool { return e.State == Unauthorized }
+
 // A ThrottledError reports that the server asked to send requests later (429 Too Many Requests).
 type ThrottledError struct {
 	// Host is the scheme, host and port of the server.
