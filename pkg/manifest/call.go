@@ -146,7 +146,7 @@ func (w *call) newStore() *store {
 	// Another process may have applied again the objects that this one found gone.
 	renewed := func() { w.mem.nonMembers = nil }
 	return &store{last: &w.mem.stored, stop: func() {}, renewed: renewed, inventories: &inventory.Store{
-		Client: w.owner(), Cache: w.c.Cache(), SyncTimeout: inspect.SyncTimeout, Ref: w.parentKey(), Set: w.id, Owner: w.b.Owner,
+		Client: w.owner(), Cache: w.c.Cache(), Batches: w.e.batches, SyncTimeout: inspect.SyncTimeout, Ref: w.parentKey(), Set: w.id, Owner: w.b.Owner,
 		OwnerRequired: w.b.OwnerRequired, Predecessors: w.b.Predecessors,
 		Origin: inventory.Origin{UID: w.b.OwnerUID, ControlPlane: w.b.ControlPlane}, Adopt: w.b.Adopt, Where: w.where, Identity: w.e.identity, Messages: w.e.messages,
 	}}

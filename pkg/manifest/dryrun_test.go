@@ -267,7 +267,7 @@ func TestPlanCosts(t *testing.T) {
 	b.now = func() time.Time { return now }
 	next := bundleOf(install("web", tmplAccount, strings.Replace(tmplDeploy, "replicas: 1", "replicas: 2", 1)))
 	first := b.plan(next)
-	want := []string{"get Secret kyma-system/team-a-web", "get Deployment apps/web", "dry-run Deployment apps/web"}
+	want := []string{"getcollection Secret kyma-system/", "get Deployment apps/web", "dry-run Deployment apps/web"}
 	if diff := cmp.Diff(want, b.s.took()); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}

@@ -45,6 +45,7 @@ type Engine struct {
 	guard       func(ctx context.Context) error
 	caches      *compose.Caches
 	rules       *health.Rules
+	batches     *inventory.Batches
 	// invalid is the error of an invalid option, or nil.
 	invalid error
 
@@ -122,6 +123,7 @@ func New(o ...Option) *Engine {
 		caches:      compose.NewCaches(),
 		memories:    bytelru.New[bundleKey, *memory]("bundles", memoryLimit()),
 		rules:       health.NewRules(),
+		batches:     inventory.NewBatches(),
 	}
 	for _, fn := range o {
 		fn(e)

@@ -54,16 +54,20 @@ func TestInstallCountsRequests(t *testing.T) {
 
 func TestRestartAtRest(t *testing.T) {
 	b := newBench(t)
-	s := bundleOf(install("web", webTemplates...))
+	s, other := bundleOf(install("web", webTemplates...)), bundleOf(install("other", configMap("x")))
+	other.Name = "team-a-other"
 	b.reconcile(s)
+	b.reconcile(other)
 	b.s.took()
 	b.restart()
-	if o := b.observe(s); !o.UpToDate || o.State != Ready {
-		t.Errorf("observation after a restart: %+v", o)
+	for _, s := range []*Bundle{s, other} {
+		if o := b.observe(s); !o.UpToDate || o.State != Ready {
+			t.Errorf("observation of %s after a restart: %+v", s.Name, o)
+		}
+		b.apply(s)
 	}
-	b.apply(s)
-	if diff := cmp.Diff([]string{"get Secret kyma-system/team-a-web"}, b.s.took()); diff != "" {
-		t.Errorf("after a restart the inventory is read and nothing is written: -want, +got:\n%s", diff)
+	if diff := cmp.Diff([]string{"getcollection Secret kyma-system/"}, b.s.took()); diff != "" {
+		t.Errorf("after a restart the inventories are read with one request and nothing is written: -want, +got:\n%s", diff)
 	}
 }
 

@@ -75,6 +75,7 @@ func (e *OwnedError) Error() string {
 // A Client sends the requests of a Store.
 type Client interface {
 	Get(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (*unstructured.Unstructured, error)
+	ListJSON(ctx context.Context, gvk schema.GroupVersionKind, m cluster.Mapping, namespace string, params map[string]string, list any) error
 	Apply(ctx context.Context, o *object.Desired, how ssa.Mode) (cluster.ObjectState, *metav1.FieldsV1, error)
 	ApplyAt(ctx context.Context, o *object.Desired, uid, resourceVersion string) (cluster.ObjectState, error)
 	DeleteAt(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid, resourceVersion string) (*metav1.PartialObjectMetadata, error)
@@ -99,6 +100,8 @@ type Stored struct {
 type Store struct {
 	Client Client
 	Cache  cluster.Cache
+	// Batches reads the inventory together with those of other bundles; optional.
+	Batches *Batches
 	// SyncTimeout limits how long Load waits for the first list of Secrets, unless the Cache does not wait.
 	SyncTimeout time.Duration
 	// Ref refers to the parent. Set is the ID of the ApplySet.
@@ -133,23 +136,32 @@ func (s *Store) LoadUnwatched(ctx context.Context, last Stored) (Stored, error) 
 }
 
 func (s *Store) load(ctx context.Context, last Stored, unwatched bool) (Stored, error) {
-	if s.isWatched(ctx) {
-		state, ok := s.Cache.Get(s.Ref)
-		if !ok && !unwatched {
-			return Stored{}, nil
-		}
-		if ok && last.Inventory != nil && last.Version == state.ResourceVersion {
-			return last, s.checkLoad(last)
-		}
+	watched, listing := s.isWatched(ctx)
+	state, ok := cluster.ObjectState{}, false
+	if watched {
+		state, ok = s.Cache.Get(s.Ref)
 	}
-	u, err := s.Client.Get(ctx, ssa.SecretKind, s.Ref)
-	if err != nil {
-		return last, err
+	switch {
+	case watched && !ok && !unwatched:
+		return Stored{}, nil
+	case ok && last.Inventory != nil && last.Version == state.ResourceVersion:
+		return last, s.checkLoad(last)
+	}
+	u := (*unstructured.Unstructured)(nil)
+	if last.Inventory == nil && (ok || listing) {
+		u = s.Batches.take(ctx, s, state.ResourceVersion)
+	}
+	if u == nil {
+		var err error
+		if u, err = s.Client.Get(ctx, ssa.SecretKind, s.Ref); err != nil {
+			return last, err
+		}
 	}
 	if u == nil {
 		return Stored{}, nil
 	}
-	if last, err = s.read(u, last); err != nil {
+	last, err := s.read(u, last)
+	if err != nil {
 		return last, err
 	}
 	return last, s.checkLoad(last)
@@ -164,10 +176,13 @@ func (s *Store) IsCurrent(ctx context.Context, last Stored) (bool, error) {
 	return string(u.GetUID()) == last.UID && u.GetResourceVersion() == last.Version, nil
 }
 
-func (s *Store) isWatched(ctx context.Context) bool {
+// isWatched reports whether the watch shows the current Secrets, and otherwise whether it will, because they are being listed.
+func (s *Store) isWatched(ctx context.Context) (watched, listing bool) {
 	ctx, cancel := context.WithTimeout(ctx, s.SyncTimeout)
 	defer cancel()
-	return len(s.Cache.Track(ctx, []schema.GroupVersionKind{ssa.SecretKind})) == 0
+	err := s.Cache.Track(ctx, []schema.GroupVersionKind{ssa.SecretKind})[ssa.SecretKind]
+	l := (*cluster.ListingError)(nil)
+	return err == nil, errors.As(err, &l)
 }
 
 // read decodes the inventory in a parent and updates the Cache. It returns last if that is current.

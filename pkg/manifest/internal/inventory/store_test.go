@@ -38,6 +38,10 @@ func (f *fakeTarget) Get(context.Context, schema.GroupVersionKind, cluster.Objec
 	return f.live, nil
 }
 
+func (f *fakeTarget) ListJSON(context.Context, schema.GroupVersionKind, cluster.Mapping, string, map[string]string, any) error {
+	return errors.New("not a load of several inventories")
+}
+
 func (f *fakeTarget) Apply(_ context.Context, o *object.Desired, how ssa.Mode) (cluster.ObjectState, *metav1.FieldsV1, error) {
 	if how != ssa.Create {
 		return cluster.ObjectState{}, nil, errors.New("not a create")

@@ -45,7 +45,7 @@ func Budgets(isReal bool) []Budget {
 		// The aim is 10.
 		{"reconciles_per_kyma", reconciles, func(r *Result) float64 { return r.ReconcilesPerKyma }},
 		// The aim is 3.
-		{"restart_requests_per_cluster", 13.3, func(r *Result) float64 { return r.RestartRequests }},
+		{"restart_requests_per_cluster", 10.8, func(r *Result) float64 { return r.RestartRequests }},
 		{"goroutines per cluster", 6, func(r *Result) float64 {
 			return (r.GoroutinesRest - r.phase(Empty).Goroutines) / float64(r.Clusters)
 		}},

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/bytelru"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
+)
+
+const (
+	// batchSize is the maximum number of inventories that are read together. Clusters with more bundles read the others one by one.
+	batchSize = 25
+	// batchAge is how long inventories are kept for the bundles that they belong to. Bundles of a cluster are usually needed together.
+	batchAge = time.Minute
+	// batchFresh is how long an inventory counts as current that no watch confirms, because Secrets are still being listed. It is like the
+	// time between a response and its use.
+	batchFresh = 2 * time.Second
+	// batchBytes is the maximum size of all inventories that are kept, for a process with 2 GiB.
+	batchBytes = 32 << 20
+)
+
+// Batches reads the inventories of a cluster with one request when the first of them is needed, and keeps the others for a short time. After
+// a restart, a cluster therefore gets one request for all its inventories, instead of one for each. It is safe for concurrent use, also as
+// a nil pointer, which reads nothing.
+type Batches struct {
+	mu sync.Mutex
+	// by contains the batch of each connection. A cache belongs to one connection, and so to one user, who may read what is kept.
+	by *bytelru.Cache[cluster.Cache, *batch]
+}
+
+// NewBatches returns an empty Batches.
+func NewBatches() *Batches {
+	return &Batches{by: bytelru.New[cluster.Cache, *batch]("inventories", bytelru.Scaled(batchBytes))}
+}
+
+// A batch contains inventories that no bundle has taken yet.
+type batch struct {
+	read sync.Once
+	// begun is the time at which the request was sent.
+	begun time.Time
+
+	mu      sync.Mutex
+	parents map[string]*unstructured.Unstructured
+}
+
+// take returns the parent of a store, or nil if it must be requested. Its version must be the given one. If that is empty, the parent must have
+// been read just now. take waits while another bundle reads the batch.
+func (b *Batches) take(ctx context.Context, s *Store, version string) *unstructured.Unstructured {
+	if b == nil {
+		return nil
+	}
+	of := b.of(s.Cache)
+	of.read.Do(func() { b.fill(ctx, of, s) })
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	u := of.parents[s.Ref.Name]
+	delete(of.parents, s.Ref.Name)
+	switch {
+	case u == nil || u.GetNamespace() != s.Ref.Namespace,
+		version == "" && time.Since(of.begun) > batchFresh,
+		version != "" && u.GetResourceVersion() != version:
+		return nil
+	}
+	return u
+}
+
+// of returns the batch of a connection. After batchAge, the connection gets a new one.
+func (b *Batches) of(c cluster.Cache) *batch {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if of, ok := b.by.Get(c); ok {
+		return of
+	}
+	of := &batch{}
+	b.by.AddSized(c, of, 0)
+	time.AfterFunc(batchAge, func() { b.by.Remove(c) })
+	return of
+}
+
+// fill reads a batch. If it cannot be read, for example because it is too large, it is empty: the request for one inventory, which follows,
+// has an error of its own.
+func (b *Batches) fill(ctx context.Context, of *batch, s *Store) {
+	of.begun = time.Now()
+	list := &unstructured.UnstructuredList{}
+	params := map[string]string{
+		"labelSelector": object.LabelApplySetID + "," + object.LabelManagedBy + "=" + s.Identity.ManagedBy, "limit": strconv.Itoa(batchSize),
+	}
+	secrets := cluster.Mapping{Resource: "secrets", Namespaced: true}
+	if err := s.Client.ListJSON(ctx, ssa.SecretKind, secrets, s.Ref.Namespace, params, list); err != nil {
+		return
+	}
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	of.parents = make(map[string]*unstructured.Unstructured, len(list.Items))
+	for i := range list.Items {
+		of.parents[list.Items[i].GetName()] = &list.Items[i]
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if now, ok := b.by.Get(s.Cache); ok && now == of {
+		b.by.AddSized(s.Cache, of, bytelru.SizeOf(of.parents, batchBytes))
+	}
+}
