@@ -36,8 +36,8 @@ type step struct {
 	setup func() error
 }
 
-// begin sets up each step once its kinds are served. If the provider is not allowed to watch CRDs, begin sets up all steps
-// immediately.
+// begin sets up each step once its kinds are served and this replica is the leader. If the provider is not allowed to watch CRDs, begin sets up
+// all steps immediately. In both cases, the objects are in the cache before this replica is the leader.
 func begin(ctx context.Context, mgr ctrl.Manager, steps []step, o controller.Options) error {
 	watch, err := mayWatchCRDs(ctx, mgr.GetClient())
 	if err != nil {
@@ -46,6 +46,9 @@ func begin(ctx context.Context, mgr ctrl.Manager, steps []step, o controller.Opt
 	if !watch {
 		o.Logger.Info("Starting all controllers at once, because the provider has no permission to get, list and watch CustomResourceDefinitions")
 		return all(steps)
+	}
+	if err := mgr.Add(&standby{informers: mgr.GetCache(), kinds: watchedKinds(), elected: mgr.Elected(), log: o.Logger}); err != nil {
+		return errors.Wrap(err, "cannot set up the standby")
 	}
 	a := newActivation(mgr.GetRESTMapper(), steps, o.Logger)
 	g := &gate.Gate[schema.GroupVersionKind]{}

@@ -16,9 +16,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
-// A provider is the provider as a process. It does not use leader election, because renewals of the lease would count as writes.
+// A provider is the provider as a process.
 type provider struct {
 	dir, kubeconfig, binary string
+	// elects is true if it uses leader election. Renewals of the lease count as writes.
+	elects bool
 
 	process *process.Process
 	metrics string
@@ -31,9 +33,13 @@ func (p *provider) start(ctx context.Context, args ...string) error {
 		return err
 	}
 	p.metrics = net.JoinHostPort(process.Loopback, strconv.Itoa(port))
+	election := "--no-leader-election"
+	if p.elects {
+		election = "--leader-election-namespace=" + namespace
+	}
 	p.process, err = controlplane.StartProvider(ctx, controlplane.ProviderOptions{
 		Kubeconfig: p.kubeconfig, Dir: filepath.Join(p.dir, "provider-data"), Binary: p.binary,
-		Args: append([]string{"--metrics-bind-address=" + p.metrics, "--no-leader-election"}, args...),
+		Args: append([]string{"--metrics-bind-address=" + p.metrics, election}, args...),
 	})
 	if err != nil {
 		return err
