@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -28,8 +29,9 @@ func (busy) Idle(transport.Waiter) bool { return false }
 // A waiter is never woken.
 type waiter struct{}
 
-func (waiter) Wake()           {}
-func (waiter) Bookmark(string) {}
+func (waiter) Wake()                   {}
+func (waiter) Bookmark(string)         {}
+func (waiter) Patience() time.Duration { return 0 }
 
 // bodies replaces the bodies of responses.
 type bodies func(io.ReadCloser) io.ReadCloser

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
+	"time"
 
 	"golang.org/x/net/http2"
 )
@@ -47,6 +48,9 @@ type Waiter interface {
 	// Take is called with data that arrives before that. If it returns true, the data is dropped, and the body stays idle. The connection
 	// is locked meanwhile, so Take must return soon, must not use the connection or panic, and must not keep the data.
 	Take(data []byte) bool
+	// Patience returns how long a body may be idle without data that Take takes, or 0 for any time. After that, the body ends with
+	// io.ErrUnexpectedEOF, if the connection has pings. What applies to Take applies to Patience.
+	Patience() time.Duration
 }
 
 // Idle returns false if Read would return immediately. Otherwise, it wakes the waiter when this changes.
@@ -56,7 +60,7 @@ func (s *stream) Idle(w Waiter) bool {
 	if s.data.Len() > 0 || s.err != nil {
 		return false
 	}
-	s.waiter = w
+	s.waiter, s.heard = w, time.Now()
 	return true
 }
 

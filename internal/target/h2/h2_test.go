@@ -204,6 +204,8 @@ func (w waiter) Wake() { w <- struct{}{} }
 
 func (waiter) Take(data []byte) bool { return string(data) == "taken" }
 
+func (waiter) Patience() time.Duration { return 0 }
+
 // TestIdle checks that a body reports when there is something to read, which its waiter does not take, and that a context ends it.
 func TestIdle(t *testing.T) {
 	next := make(chan string)

@@ -3,6 +3,7 @@
 package h2
 
 import (
+	"io"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -63,7 +64,7 @@ func (c *conn) checkLater() {
 	}
 }
 
-// check tests the connection, or closes it.
+// check tests the connection, or closes it, and ends the streams that have stalled.
 func (c *conn) check() {
 	c.mu.Lock()
 	now := time.Now()
@@ -86,8 +87,17 @@ func (c *conn) check() {
 	if h.ping {
 		c.pinged = now
 	}
+	var stalled []*stream
+	for _, s := range c.streams {
+		if s.isStalled(now) {
+			stalled = append(stalled, s)
+		}
+	}
 	c.timer.Reset(h.next)
 	c.mu.Unlock()
+	for _, s := range stalled {
+		s.cancel(io.ErrUnexpectedEOF)
+	}
 	if h.ping {
 		// If it fails, the connection is closed.
 		_ = c.write(nil, func(w *http2.Framer) error { return w.WritePing(false, [8]byte{}) })

@@ -97,3 +97,78 @@ func TestHealth(t *testing.T) {
 		})
 	}
 }
+
+// A patient waiter takes everything, and waits for a limited time.
+type patient struct {
+	waiter
+
+	most time.Duration
+}
+
+func (patient) Take([]byte) bool          { return true }
+func (p patient) Patience() time.Duration { return p.most }
+
+// TestStalledStream checks when an idle stream ends although the server responds to pings.
+func TestStalledStream(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		most   time.Duration
+		// regular is true if the server sends data about each minute.
+		regular bool
+		want    error
+	}{
+		"Silent":  {reason: "A server that sends data regularly, and then none, has stalled.", most: 5 * time.Minute, want: io.ErrUnexpectedEOF},
+		"Regular": {reason: "A stream with regular data continues.", most: 5 * time.Minute, regular: true},
+		"Quiet":   {reason: "A server that never sends data need not do so."},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, c := newPeer(t, &pool{ping: 30 * time.Second, lost: 15 * time.Second}, true)
+				responses := make(chan *http.Response)
+				go func() {
+					req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://example.org/", nil)
+					resp, err := c.RoundTrip(req) //nolint:bodyclose // The stream is closed below.
+					if err != nil {
+						t.Error(err)
+					}
+					responses <- resp
+				}()
+				id := <-s.opened
+				synctest.Wait() // The server acknowledges the settings in another goroutine.
+				if err := s.respond(id, false, ":status", "200"); err != nil {
+					t.Fatal(err)
+				}
+				st := (<-responses).Body.(*stream)
+				// The server responds to pings in another goroutine, with the buffer of its own framer.
+				data := http2.NewFramer(s.conn, nil)
+				w := patient{waiter: make(waiter, 1), most: tc.most}
+				if !st.Idle(w) {
+					t.Fatal("want it to be idle")
+				}
+				for range 60 {
+					time.Sleep(time.Minute)
+					if tc.regular {
+						if err := data.WriteData(id, false, []byte("x")); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				synctest.Wait()
+				c.mu.Lock()
+				err := st.err
+				c.mu.Unlock()
+				if !errors.Is(err, tc.want) {
+					t.Errorf("%s\nwant %v, got %v", tc.reason, tc.want, err)
+				}
+				if woken := len(w.waiter) == 1; woken != (tc.want != nil) {
+					t.Errorf("%s\nwant the waiter to be woken only at the end, got %t", tc.reason, woken)
+				}
+				if !c.available() {
+					t.Errorf("%s\nwant the connection to stay open", tc.reason)
+				}
+				c.fail(errClosed)
+			})
+		})
+	}
+}

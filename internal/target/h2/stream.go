@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"time"
 
 	"golang.org/x/net/http2"
 )
@@ -31,6 +32,8 @@ type stream struct {
 	err error
 	// waiter is woken once when there is data or an error, or nil; see Idle.
 	waiter Waiter
+	// heard is the time at which the waiter began to wait or last took data.
+	heard time.Time
 	// sendable is the number of bytes that can be sent. window is the number of bytes that the server can send. read is the number of
 	// bytes that were read since the server was last permitted to send more.
 	sendable, window, read int64
@@ -154,5 +157,18 @@ func (s *stream) notify() {
 // consumed lets the waiter of an idle stream take data. It returns false if the data must be read: a read also permits the server to send more.
 // The caller holds the mutex.
 func (s *stream) consumed(data []byte) bool {
-	return s.waiter != nil && s.read+int64(len(data)) < streamWindow/updateAt && s.waiter.Take(data)
+	if s.waiter == nil || s.read+int64(len(data)) >= streamWindow/updateAt || !s.waiter.Take(data) {
+		return false
+	}
+	s.heard = time.Now()
+	return true
+}
+
+// isStalled reports whether a body has been idle for longer than its waiter waits. The caller holds the mutex.
+func (s *stream) isStalled(now time.Time) bool {
+	if s.waiter == nil {
+		return false
+	}
+	most := s.waiter.Patience()
+	return most > 0 && now.Sub(s.heard) > most
 }

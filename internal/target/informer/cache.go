@@ -65,6 +65,8 @@ type Waiter interface {
 	// Bookmark can be called before that, with the version of a bookmark that Next will not return. It must return soon, and must not use
 	// the stream.
 	Bookmark(version string)
+	// Patience returns how long the stream may be idle without a bookmark, or 0 for any time. After that, it may end.
+	Patience() time.Duration
 }
 
 // A MapFunc returns the mapping of a kind. The error is a *cluster.NoKindError for a kind that the cluster does not serve.

@@ -45,6 +45,11 @@ type fake struct {
 	// from is the version from which the last watch began. reads is true if bookmarks are returned by Next.
 	from  string
 	reads bool
+	// lasts is the duration of the last watch in seconds, and cuts is true if watches end unexpectedly.
+	lasts int64
+	cuts  bool
+	// last is the stream of the last watch.
+	last *fakeStream
 }
 
 func newFake() *fake {
@@ -123,7 +128,7 @@ func (f *fake) Watch(ctx context.Context, r Resource, o metav1.ListOptions) (Str
 		return nil, err
 	}
 	w := watch.NewRaceFreeFake()
-	f.watchers, f.from = append(f.watchers, w), o.ResourceVersion
+	f.watchers, f.from, f.lasts = append(f.watchers, w), o.ResourceVersion, *o.TimeoutSeconds
 	from, err := strconv.Atoi(o.ResourceVersion)
 	if err != nil {
 		return nil, err
@@ -134,7 +139,8 @@ func (f *fake) Watch(ctx context.Context, r Resource, o metav1.ListOptions) (Str
 			w.Action(e.Type, u.DeepCopy())
 		}
 	}
-	return &fakeStream{Interface: w, ctx: ctx, reads: f.reads}, nil
+	f.last = &fakeStream{Interface: w, ctx: ctx, reads: f.reads, cut: f.cuts}
+	return f.last, nil
 }
 
 // bookmark sends a bookmark.
@@ -154,6 +160,20 @@ func (f *fake) began() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.from
+}
+
+// duration returns the duration of the last watch in seconds.
+func (f *fake) duration() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.lasts
+}
+
+// waiting returns the waiter of the last watch.
+func (f *fake) waiting() Waiter {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last.waiter
 }
 
 // stream returns a streamed list. The caller holds the lock.
@@ -183,6 +203,9 @@ type fakeStream struct {
 	ctx context.Context
 	// reads is true if Next returns bookmarks, too.
 	reads bool
+	// cut is true if the watch ends unexpectedly.
+	cut    bool
+	waiter Waiter
 	// waited is true if next and err are the result of the next call of Next.
 	waited bool
 	next   watch.Event
@@ -193,6 +216,7 @@ func (s *fakeStream) Idle(w Waiter) bool {
 	if s.waited {
 		return false
 	}
+	s.waiter = w
 	go func() {
 		s.next, s.err = s.Next()
 		for s.err == nil && s.next.Type == watch.Bookmark && !s.reads {
@@ -212,6 +236,9 @@ func (s *fakeStream) Next() (watch.Event, error) {
 	}
 	select {
 	case e, ok := <-s.ResultChan():
+		if !ok && s.cut {
+			return e, io.ErrUnexpectedEOF
+		}
 		if !ok {
 			return e, io.EOF
 		}

@@ -5,6 +5,7 @@ package informer
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -191,6 +192,58 @@ func TestBookmark(t *testing.T) {
 				}
 				server.set("a", "one", "1")
 				expect(t, "news", []string{"one: new Secret ns/a"}, n.take())
+			})
+		})
+	}
+}
+
+// TestWatchDuration checks how long a watch lasts, and how long it waits for bookmarks, after an earlier one.
+func TestWatchDuration(t *testing.T) {
+	cases := map[string]struct {
+		reason          string
+		bookmarks, cuts bool
+		reads           bool
+		shortest        time.Duration
+		patience        time.Duration
+	}{
+		"Silent": {reason: "It is unknown whether a watch without bookmarks works, so it is renewed often.", shortest: shortestWatch},
+		"Bookmarks": {
+			reason:    "The bookmarks show that a watch works.",
+			bookmarks: true, shortest: trustedWatch, patience: patience,
+		},
+		"Read": {
+			reason:    "Bookmarks that are read count too.",
+			bookmarks: true, reads: true, shortest: trustedWatch, patience: patience,
+		},
+		"Stalled": {
+			reason:    "The next watch of a server that does not send its bookmarks is short, and does not wait for them.",
+			bookmarks: true, cuts: true, shortest: shortestWatch,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, c *Cache, server *fake, _ *news) {
+				server.reads, server.cuts = tc.reads, tc.cuts
+				if err := track(t, c, secrets); err != nil {
+					t.Fatal(err)
+				}
+				for range 3 {
+					time.Sleep(time.Minute)
+					if tc.bookmarks {
+						server.bookmark()
+					}
+				}
+				time.Sleep(time.Second)
+				server.fail(nil)
+				time.Sleep(time.Minute)
+				if d := time.Duration(server.duration()) * time.Second; d < tc.shortest || d >= 2*tc.shortest {
+					t.Errorf("\n%s\nwant a watch of %s to %s, got %s", tc.reason, tc.shortest, 2*tc.shortest, d)
+				}
+				synctest.Wait()
+				w := server.waiting()
+				if got := w.Patience(); got != tc.patience {
+					t.Errorf("\n%s\nPatience(): want %s, got %s", tc.reason, tc.patience, got)
+				}
 			})
 		})
 	}

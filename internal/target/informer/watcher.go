@@ -4,6 +4,7 @@ package informer
 
 import (
 	"context"
+	"io"
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
@@ -20,8 +21,13 @@ import (
 )
 
 const (
-	// shortestWatch is the minimum duration of a watch. The maximum is twice as long.
+	// shortestWatch is the minimum duration of a watch. The maximum is twice as long. A watch that receives nothing because something between
+	// the provider and the server has stalled is only noticed when it is renewed.
 	shortestWatch = 10 * time.Minute
+	// trustedWatch is the minimum duration if the server sends bookmarks: an API server sends one about each minute.
+	trustedWatch = 30 * time.Minute
+	// patience is the time without a bookmark after which a watch from a server that sends bookmarks is renewed.
+	patience = 5 * time.Minute
 
 	firstPause = time.Second
 	mostPause  = 30 * time.Second
@@ -61,6 +67,8 @@ type watcher struct {
 	started time.Time
 	events  int
 	ordered bool
+	// bookmarked is true if the server sends bookmarks: this watch has received one, or the previous one had and did not end unexpectedly.
+	bookmarked bool
 
 	resumed  resumption
 	internal internalErrors
@@ -191,7 +199,7 @@ func (w *watcher) list() error {
 // streamList begins a watch with a list. It returns an error if the list did not arrive as a whole.
 func (w *watcher) streamList() error {
 	k, yes := w.kind, true
-	o := watchOptions()
+	o := w.watchOptions()
 	o.SendInitialEvents, o.ResourceVersionMatch = &yes, metav1.ResourceVersionMatchNotOlderThan
 	w.started = time.Now()
 	stream, err := k.watch(w.attempt, w.resource, o)
@@ -221,15 +229,19 @@ func (w *watcher) streamList() error {
 }
 
 // watchOptions returns the options of a watch.
-func watchOptions() metav1.ListOptions {
-	seconds := int64((shortestWatch + rand.N(shortestWatch)) / time.Second) //nolint:gosec // Jitter needs no secrecy.
+func (w *watcher) watchOptions() metav1.ListOptions {
+	shortest := shortestWatch
+	if w.bookmarked {
+		shortest = trustedWatch
+	}
+	seconds := int64((shortest + rand.N(shortest)) / time.Second) //nolint:gosec // Jitter needs no secrecy.
 	return metav1.ListOptions{TimeoutSeconds: &seconds, AllowWatchBookmarks: true}
 }
 
 // watch watches from the last version. While the server does not respond, or rejects the credentials, it tries again from the same version, so that
 // neither an outage nor a rotation of credentials causes all kinds of all clusters to be listed again.
 func (w *watcher) watch() (progress, error) {
-	k, o := w.kind, watchOptions()
+	k, o := w.kind, w.watchOptions()
 	o.ResourceVersion = w.version
 	if w.resuming.IsZero() {
 		if w.resumed.mustList(o.ResourceVersion) {
@@ -288,6 +300,7 @@ func (w *watcher) receive() (progress, error) {
 				w.version = version
 			}
 			w.events++
+			w.bookmarked = w.bookmarked || e.Type == watch.Bookmark
 		}
 	}
 }
@@ -297,13 +310,22 @@ func (w *watcher) Wake() { w.run() }
 
 // Bookmark stores the version of a bookmark while the watcher is parked: no goroutine works then. It implements Waiter.
 func (w *watcher) Bookmark(version string) {
-	w.ordered, w.version = true, version
+	w.ordered, w.version, w.bookmarked = true, version, true
 	w.events++
+}
+
+// Patience returns how long the watch may be idle without a bookmark. It implements Waiter.
+func (w *watcher) Patience() time.Duration {
+	if w.bookmarked {
+		return patience
+	}
+	return 0
 }
 
 // broken handles the end of a watch. It is resumed, unless it ends the attempt.
 func (w *watcher) broken(err error) (progress, error) {
 	w.endWatch()
+	w.bookmarked = w.bookmarked && errors.Is(err, io.EOF)
 	switch brief := w.events == 0 && time.Since(w.started) < time.Second; {
 	case isEnd(err):
 		if brief {

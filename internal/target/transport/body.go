@@ -141,6 +141,9 @@ type Waiter interface {
 	// Bookmark is called with the version of a bookmark that arrives before that. The bookmark is not read, and the watch stays idle. The
 	// connection is locked meanwhile, so Bookmark must return soon, and must not use the connection or panic.
 	Bookmark(version string)
+	// Patience returns how long the watch may be idle without a bookmark, or 0 for any time. After that, it ends. What applies to Bookmark
+	// applies to Patience.
+	Patience() time.Duration
 }
 
 // Idle returns false if Read might return immediately, or if this is not known: only a watch over HTTP/2 can be idle. Otherwise, it wakes
@@ -162,6 +165,9 @@ func (b *body) Idle(w Waiter) bool {
 
 // Wake wakes the waiter. It implements h2.Waiter.
 func (b *body) Wake() { b.waiter.Wake() }
+
+// Patience implements h2.Waiter.
+func (b *body) Patience() time.Duration { return b.waiter.Patience() }
 
 // Take returns true if the data is one bookmark. Most events of a fleet at rest are bookmarks, and this needs no goroutine and no decoder
 // for them. It implements h2.Waiter.

@@ -28,6 +28,8 @@ type waiter struct{ versions []string }
 
 func (*waiter) Wake() {}
 
+func (*waiter) Patience() time.Duration { return 0 }
+
 func (w *waiter) Bookmark(version string) { w.versions = append(w.versions, version) }
 
 // TestIdle checks when the body of a watch is idle after its first event.
