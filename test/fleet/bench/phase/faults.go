@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/crossplane-contrib/provider-kyma/test/bench/objects"
+	"golang.org/x/sync/errgroup"
+
 	"github.com/crossplane-contrib/provider-kyma/test/fleet/apiserver"
 	"github.com/crossplane-contrib/provider-kyma/test/fleet/bench/report"
 	"github.com/crossplane-contrib/provider-kyma/test/fleet/bench/world"
@@ -46,8 +47,11 @@ func faultSteps() []Step {
 	return append(out, Step{Name: "rollout-black-hole-10%", Do: rolloutWithBlackHoles})
 }
 
-// fault returns a phase in which a share of the clusters fail for a while. The Kymas of these clusters are changed at the beginning, so
-// that the provider has work for them, and users edit the Kymas of the others. It ends when the failing clusters have the change.
+// faultEdits is the number of edits during a fault, for the clusters that fail and again for the others.
+const faultEdits = 20
+
+// fault returns a phase in which a share of the clusters fail for a while. Users edit Kymas of these clusters, so that the provider has work for
+// them, and as many Kymas of the others. It ends when the failing clusters have the changes.
 func fault(percent int, f apiserver.Fault) func(ctx context.Context, r *Run, p *report.Phase) error {
 	return func(ctx context.Context, r *Run, p *report.Phase) error {
 		failing := r.share(percent)
@@ -61,10 +65,7 @@ func fault(percent int, f apiserver.Fault) func(ctx context.Context, r *Run, p *
 		}
 		r.edits++
 		change := fmt.Sprintf("edit %d", r.edits)
-		err = objects.Parallel(ctx, failing, func(ctx context.Context, i int) error { return r.World.Change(ctx, i, change) })
-		if err == nil {
-			p.Edits, err = r.editDuring(ctx, failing)
-		}
+		changed, err := r.editDuring(ctx, failing, change, p)
 		if err != nil {
 			return err
 		}
@@ -76,22 +77,54 @@ func fault(percent int, f apiserver.Fault) func(ctx context.Context, r *Run, p *
 			return err
 		}
 		begin := time.Now()
-		err = r.World.AwaitMessage(ctx, names, change, r.Timeout)
+		err = r.World.AwaitMessage(ctx, world.Clusters(0, changed), change, r.Timeout)
 		p.Values = map[string]float64{
-			"failing": float64(failing), "requests_to_failing": float64(during - before), "recovery_s": time.Since(begin).Seconds(),
+			"failing": float64(failing), "changed": float64(changed), "requests_to_failing": float64(during - before),
+			"recovery_s": time.Since(begin).Seconds(),
 		}
 		return err
 	}
 }
 
-// editDuring lets users edit the Kymas of the clusters from a number on, for the time of a fault.
-func (r *Run) editDuring(ctx context.Context, first int) (*report.Edits, error) {
+// editDuring lets users edit Kymas for the time of a fault. It returns the number of failing clusters whose Kymas were changed; these are
+// the first ones.
+func (r *Run) editDuring(ctx context.Context, failing int, change string, p *report.Phase) (changed int, err error) {
 	done := make(chan struct{})
 	timer := time.AfterFunc(r.Fault, func() { close(done) })
 	defer timer.Stop()
-	const edits = 20
-	u := &users{run: r, every: max(r.Fault/edits, time.Millisecond), first: first, last: r.working()}
-	return u.edit(ctx, 2*edits, done)
+	every := max(r.Fault/faultEdits, time.Millisecond)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		changed, err = r.changeEach(ctx, every, failing, change, done)
+		return err
+	})
+	g.Go(func() (err error) {
+		u := &users{run: r, every: every, first: failing, last: r.working()}
+		p.Edits, err = u.edit(ctx, 2*faultEdits, done)
+		return err
+	})
+	err = g.Wait()
+	return changed, err
+}
+
+// changeEach changes the Kymas of the first clusters, one at each interval, until done is closed. It does not wait for the clusters.
+func (r *Run) changeEach(ctx context.Context, every time.Duration, clusters int, change string, done <-chan struct{}) (changed int, err error) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for changed < clusters {
+		if err := r.World.Change(ctx, changed, change); err != nil {
+			return changed, err
+		}
+		changed++
+		select {
+		case <-tick.C:
+		case <-done:
+			return changed, nil
+		case <-ctx.Done():
+			return changed, ctx.Err()
+		}
+	}
+	return changed, nil
 }
 
 // rolloutWithBlackHoles releases a version while a tenth of the clusters neither respond nor refuse connections. It ends when all
