@@ -37,7 +37,7 @@ type standby struct {
 	log     logging.Logger
 }
 
-// watchedKinds returns an object of each kind of which there can be many.
+// watchedKinds returns an object of each kind that the controllers watch.
 func watchedKinds() []client.Object {
 	secret, configMap := &metav1.PartialObjectMetadata{}, &metav1.PartialObjectMetadata{}
 	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))

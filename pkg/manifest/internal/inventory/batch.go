@@ -24,6 +24,9 @@ const (
 	// batchFresh is how long an inventory counts as current that no watch confirms, because Secrets are still being listed. It is like the
 	// time between a response and its use.
 	batchFresh = 2 * time.Second
+	// batchMost is the maximum size of the inventories of a cluster that are kept, so that those of the clusters that are processed at the same time
+	// do not displace each other, and are read again.
+	batchMost = 1 << 20
 	// batchBytes is the maximum size of all inventories that are kept, for a process with 2 GiB.
 	batchBytes = 32 << 20
 )
@@ -32,6 +35,9 @@ const (
 // a restart, a cluster therefore gets one request for all its inventories, instead of one for each. It is safe for concurrent use, also as
 // a nil pointer, which reads nothing.
 type Batches struct {
+	// most is the maximum size of a batch.
+	most int64
+
 	mu sync.Mutex
 	// by contains the batch of each connection. A cache belongs to one connection, and so to one user, who may read what is kept.
 	by *bytelru.Cache[cluster.Cache, *batch]
@@ -39,7 +45,7 @@ type Batches struct {
 
 // NewBatches returns an empty Batches.
 func NewBatches() *Batches {
-	return &Batches{by: bytelru.New[cluster.Cache, *batch]("inventories", bytelru.Scaled(batchBytes))}
+	return &Batches{most: batchMost, by: bytelru.New[cluster.Cache, *batch]("inventories", bytelru.Scaled(batchBytes))}
 }
 
 // A batch contains inventories that no bundle has taken yet.
@@ -101,12 +107,17 @@ func (b *Batches) fill(ctx context.Context, of *batch, s *Store) {
 	of.mu.Lock()
 	defer of.mu.Unlock()
 	of.parents = make(map[string]*unstructured.Unstructured, len(list.Items))
-	for i := range list.Items {
-		of.parents[list.Items[i].GetName()] = &list.Items[i]
+	for _, u := range list.Items {
+		of.parents[u.GetName()] = &u
+	}
+	size := bytelru.SizeOf(of.parents, batchBytes)
+	if size > b.most {
+		of.parents = map[string]*unstructured.Unstructured{s.Ref.Name: of.parents[s.Ref.Name]}
+		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if now, ok := b.by.Get(s.Cache); ok && now == of {
-		b.by.AddSized(s.Cache, of, bytelru.SizeOf(of.parents, batchBytes))
+		b.by.AddSized(s.Cache, of, size)
 	}
 }

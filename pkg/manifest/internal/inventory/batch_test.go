@@ -103,6 +103,8 @@ func TestBatches(t *testing.T) {
 		err    error
 		// listing is true if the watch has not listed the Secrets yet.
 		listing bool
+		// large is true if the inventories exceed the maximum size of a batch.
+		large bool
 		// first happens after the first inventory was read.
 		first func(f *fakeFew, s *Store)
 		want  []string
@@ -113,6 +115,7 @@ func TestBatches(t *testing.T) {
 			first: func(f *fakeFew, _ *Store) { f.parents["b"].SetResourceVersion("2") },
 		},
 		"Many":   {reason: "An inventory that is not on the first page is read by itself.", listed: []string{"a", "c"}, want: []string{list, "get b"}},
+		"Large":  {reason: "Others are read one by one, and the request is not repeated, if all together are too large to be kept.", large: true, want: []string{list, "get b", "get c"}},
 		"Failed": {reason: "The request is not repeated if it fails.", err: errors.New("too large"), want: []string{list, "get a", "get b", "get c"}},
 		"Later":  {reason: "After a minute, the inventories are read again.", first: func(*fakeFew, *Store) { time.Sleep(batchAge + time.Second) }, want: []string{list, list}},
 		"Connection": {
@@ -137,6 +140,9 @@ func TestBatches(t *testing.T) {
 				s := Store{
 					Client: f, Cache: &watch{few: f, fakeCache: fakeCache{target: &f.fakeTarget}, listing: tc.listing}, Batches: NewBatches(), Ref: parentRef,
 					Identity: object.DefaultIdentity(),
+				}
+				if tc.large {
+					s.Batches.most = 1
 				}
 				for _, name := range []string{"a", "b", "c"} {
 					s.Ref.Name, s.Set = name, name
