@@ -262,8 +262,7 @@ func (w *watcher) watch() (progress, error) {
 		stream.Stop()
 		return ended, apierrors.NewResourceExpired("the resource versions of the cluster went backwards")
 	}
-	refused := isRefused(err)
-	if err == nil || isAnswer(err) && !refused || time.Since(w.resuming) > resumeFor {
+	if w.isDecided(err) {
 		w.resuming = time.Time{}
 		w.stream, w.events, w.ordered = stream, 0, w.version != "" && w.version != "0"
 		return working, k.answered(w.attempt, err)
@@ -272,10 +271,15 @@ func (w *watcher) watch() (progress, error) {
 		return ended, err
 	}
 	k.fail(err)
-	w.down = w.down || !refused
+	w.down = w.down || !isRefused(err)
 	w.outage = nextPause(w.outage, err)
 	k.cache.log.Debug("Cannot continue a watch", "resource", w.resource.GroupVersionResource.String(), "error", err.Error())
 	return w.rest(w.outage), nil
+}
+
+// isDecided reports whether a request to resume the watch is not repeated with the same version.
+func (w *watcher) isDecided(err error) bool {
+	return err == nil || isAnswer(err) && !isRefused(err) || time.Since(w.resuming) > resumeFor
 }
 
 // receive stores the events of the watch until there are none, and is parked then.

@@ -95,6 +95,9 @@ type Stored struct {
 	Size int
 }
 
+// isAt reports whether the inventory was stored in a version.
+func (st Stored) isAt(version string) bool { return st.Inventory != nil && st.Version == version }
+
 // A Store stores the inventory of one bundle in the parent of its ApplySet. It is stateless: pass the Stored that the last call
 // returned. A Stored that is returned along with an error is valid, too.
 type Store struct {
@@ -144,27 +147,31 @@ func (s *Store) load(ctx context.Context, last Stored, unwatched bool) (Stored, 
 	switch {
 	case watched && !ok && !unwatched:
 		return Stored{}, nil
-	case ok && last.Inventory != nil && last.Version == state.ResourceVersion:
+	case ok && last.isAt(state.ResourceVersion):
 		return last, s.checkLoad(last)
 	}
-	u := (*unstructured.Unstructured)(nil)
-	if last.Inventory == nil && (ok || listing) {
-		u = s.Batches.take(ctx, s, state.ResourceVersion)
-	}
-	if u == nil {
-		var err error
-		if u, err = s.Client.Get(ctx, ssa.SecretKind, s.Ref); err != nil {
-			return last, err
-		}
+	u, err := s.request(ctx, last.Inventory == nil && (ok || listing), state.ResourceVersion)
+	if err != nil {
+		return last, err
 	}
 	if u == nil {
 		return Stored{}, nil
 	}
-	last, err := s.read(u, last)
-	if err != nil {
+	if last, err = s.read(u, last); err != nil {
 		return last, err
 	}
 	return last, s.checkLoad(last)
+}
+
+// request returns the parent, or nil if there is none. If it may be read together with others, its version is the given one, or it is empty because
+// the version is unknown.
+func (s *Store) request(ctx context.Context, together bool, version string) (*unstructured.Unstructured, error) {
+	if together {
+		if u := s.Batches.take(ctx, s, version); u != nil {
+			return u, nil
+		}
+	}
+	return s.Client.Get(ctx, ssa.SecretKind, s.Ref)
 }
 
 // IsCurrent reports whether last is the inventory in the cluster. It sends one request.
@@ -190,7 +197,7 @@ func (s *Store) read(u *unstructured.Unstructured, last Stored) (Stored, error) 
 	if u.GetLabels()[object.LabelApplySetID] != s.Set {
 		return last, s.foreign(u)
 	}
-	if last.Inventory != nil && last.Version == u.GetResourceVersion() {
+	if last.isAt(u.GetResourceVersion()) {
 		return last, nil
 	}
 	parent := &corev1.Secret{}
