@@ -15,7 +15,7 @@ const leastHeap = 4
 
 // heap returns the memory limit of the Go runtime in a container with a memory limit in bytes: 90 % of it, without the memory of the
 // rendering processes, which belong to the same container. All other limits are parts of the result, and their sum is less than it:
-// watched states, responses and inventories take at most a quarter each, and the other caches and waiting events take at most 416/2048.
+// watched states, responses and inventories take at most a quarter each, and the other caches and waiting events take at most 448/2048.
 func (b renderBudget) heap(limit int64) int64 {
 	rendering := limit
 	if n := int64(b.processes); n == 0 || b.memory <= limit/n {

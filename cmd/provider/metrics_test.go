@@ -10,12 +10,17 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	clientmetrics "k8s.io/client-go/tools/metrics"
+	registry "sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
@@ -129,4 +134,55 @@ func TestMetrics(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLimitClientMetrics checks that only the host of the control plane is a label of a metric, however many target clusters there are.
+func TestLimitClientMetrics(t *testing.T) {
+	before, others := clientmetrics.RequestResult, countedHosts(t) // Other tests send requests too.
+	t.Cleanup(func() { clientmetrics.RequestResult = before })
+	server := func() *rest.Config {
+		s := httptest.NewServer(http.NotFoundHandler())
+		t.Cleanup(s.Close)
+		return &rest.Config{Host: s.URL}
+	}
+	control := server()
+	if err := limitClientMetrics(control); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []*rest.Config{control, server(), server()} {
+		client, err := kubernetes.NewForConfig(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.Discovery().ServerVersion(); err == nil {
+			t.Error("want an error from a server without an API")
+		}
+	}
+	got := slices.DeleteFunc(countedHosts(t), func(h string) bool { return slices.Contains(others, h) })
+	if diff := cmp.Diff([]string{control.Host}, got); diff != "" {
+		t.Errorf("hosts of rest_client_requests_total: -want, +got:\n%s", diff)
+	}
+}
+
+// countedHosts returns the hosts that are labels of rest_client_requests_total.
+func countedHosts(t *testing.T) []string {
+	t.Helper()
+	families, err := registry.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, f := range families {
+		if f.GetName() != "rest_client_requests_total" {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if l.GetName() == "host" {
+					out = append(out, "http://"+l.GetValue())
+				}
+			}
+		}
+	}
+	return out
 }
