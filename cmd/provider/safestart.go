@@ -47,7 +47,11 @@ func begin(ctx context.Context, mgr ctrl.Manager, steps []step, o controller.Opt
 		o.Logger.Info("Starting all controllers at once, because the provider has no permission to get, list and watch CustomResourceDefinitions")
 		return all(steps)
 	}
-	if err := mgr.Add(&standby{informers: mgr.GetCache(), kinds: watchedKinds(), elected: mgr.Elected(), log: o.Logger}); err != nil {
+	kinds, err := watchedKinds(mgr.GetScheme(), steps)
+	if err != nil {
+		return err
+	}
+	if err := mgr.Add(&standby{informers: mgr.GetCache(), kinds: kinds, elected: mgr.Elected(), log: o.Logger}); err != nil {
 		return errors.Wrap(err, "cannot set up the standby")
 	}
 	a := newActivation(mgr.GetRESTMapper(), steps, o.Logger)

@@ -10,12 +10,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
-
-	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
 // unservedOnStandby is the interval at which a standby checks for kinds that are not served yet.
@@ -37,16 +38,28 @@ type standby struct {
 	log     logging.Logger
 }
 
-// watchedKinds returns an object of each kind that the controllers watch.
-func watchedKinds() []client.Object {
+// watchedKinds returns an object of each kind that the controllers of steps watch.
+func watchedKinds(scheme *runtime.Scheme, steps []step) ([]client.Object, error) {
 	secret, configMap := &metav1.PartialObjectMetadata{}, &metav1.PartialObjectMetadata{}
 	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 	configMap.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
-	return []client.Object{
-		&v1alpha1.ProviderConfig{}, &v1alpha1.ClusterProviderConfig{}, &v1alpha1.ProviderConfigUsage{}, secret, configMap,
-		&v1alpha1.ModuleTemplate{}, &v1alpha1.ModuleReleaseMeta{}, &v1alpha1.RolloutPolicy{},
-		&v1alpha1.Manifest{}, &v1alpha1.Kyma{}, &v1alpha1.KymaSet{},
+	out, seen := []client.Object{secret, configMap}, map[schema.GroupVersionKind]bool{}
+	for i := range steps {
+		for _, gvk := range steps[i].kinds {
+			if seen[gvk] {
+				continue
+			}
+			seen[gvk] = true
+			o, err := scheme.New(gvk)
+			if err != nil {
+				return nil, errors.Wrapf(err, "cannot watch kind %s", gvk.Kind)
+			}
+			if o, ok := o.(client.Object); ok {
+				out = append(out, o)
+			}
+		}
 	}
+	return out, nil
 }
 
 // NeedLeaderElection returns false: a standby works until the replica is the leader.

@@ -26,6 +26,16 @@ func lists(requests []string) int {
 	return n
 }
 
+// watchOne begins to watch a server that contains an object, a minute before it returns.
+func watchOne(t *testing.T, c *Cache, server *fake) {
+	t.Helper()
+	server.set("a", "one", "1")
+	if err := track(t, c, secrets); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Minute) // The time of the bubble.
+}
+
 // TestResume checks that a watch resumes from its last version after a short outage, and that the kind is listed again after a
 // long one.
 func TestResume(t *testing.T) {
@@ -40,11 +50,7 @@ func TestResume(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, c *Cache, server *fake, n *news) {
-				server.set("a", "one", "1")
-				if err := track(t, c, secrets); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(time.Minute)
+				watchOne(t, c, server)
 				server.fail(errors.New("down"))
 				server.remove("a")
 				server.set("b", "one", "2")
@@ -99,11 +105,7 @@ func TestResumeRefused(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, c *Cache, server *fake, n *news) {
-				server.set("a", "one", "1")
-				if err := track(t, c, secrets); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(time.Minute)
+				watchOne(t, c, server)
 				server.fail(tc.errs[0])
 				server.set("b", "one", "2")
 				for _, err := range tc.errs {
