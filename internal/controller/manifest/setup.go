@@ -118,7 +118,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer,
 	}
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named(name).
-		WithOptions(o.Controller()).
+		WithOptions(share.Concurrent(o.Controller())).
 		Watches(&v1alpha1.Manifest{}, w.own(), builder.WithPredicates(predicate.Not(priority.FirstWrite()), resource.DesiredStateChanged())).
 		Watches(&v1alpha1.ProviderConfig{}, priority.RolloutHandler(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.ClusterProviderConfig{}, priority.RolloutHandler(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).

@@ -21,7 +21,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// checkReady returns an error if a cluster cannot be used now. It does not wait, so that it does not block a worker.
+// checkReady returns an error if a cluster cannot be used now. It blocks a worker for at most a second, while a cluster that has been quiet can
+// still respond to a ping.
 func checkReady(c cluster.Cluster) error {
 	if r, ok := c.(interface{ Ready() error }); ok {
 		return r.Ready()

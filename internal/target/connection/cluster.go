@@ -52,6 +52,7 @@ type Cluster struct {
 	monitor   *monitor
 	opening   *slots.Line
 	parking   *parking
+	silence   *silence
 	inquiry   *inquiry
 	recovered func()
 	// refused is true if Ready returned that the server is not Connected, and Recovered was not called since then.
@@ -132,6 +133,7 @@ func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 	}
 	c.impersonates = rc.Impersonate.UserName
 	c.transport, c.config, c.identity = t, shared(rc, t), identityOf(rc, t.Host())
+	c.silence = &silence{heard: t.Heard, usual: t.ResponseTime, resumed: c.recovered}
 	client := &http.Client{Transport: t}
 	if c.rest, err = RESTClient(c.config, client); err != nil {
 		return nil, errors.Wrap(err, "cannot create a client")
@@ -248,8 +250,9 @@ func (c *Cluster) Outcome() transport.Outcome { return c.transport.Outcome() }
 // ResponseTime returns the average time between requests and the end of their responses, or 0 before the first response.
 func (c *Cluster) ResponseTime() time.Duration { return c.transport.ResponseTime() }
 
-// Ready returns nil if the cluster can be used, and otherwise the error of transport.Transport.Ready. It sends no requests
-// itself and doesn't wait. If the connection is not monitored, it always returns nil.
+// Ready returns nil if the cluster can be used, and otherwise the error of transport.Transport.Ready. If the server has been quiet, Ready waits up
+// to a second for its response to a ping; without a response, it returns a *transport.NotConnectedError in the state Unknown. It sends no requests
+// itself. If the connection is not monitored, it always returns nil.
 func (c *Cluster) Ready() error {
 	if !c.monitored {
 		return nil
@@ -257,6 +260,22 @@ func (c *Cluster) Ready() error {
 	if c.parking.use() {
 		c.recovered()
 	}
+	if err := c.connectedOrProbe(); err != nil {
+		return err
+	}
+	if !c.silence.holds() {
+		return nil
+	}
+	c.monitor.start()
+	// The server can have been found to be Unreachable before the caller was held back.
+	if err := c.connectedOrProbe(); err != nil {
+		return err
+	}
+	return &transport.NotConnectedError{Message: "waiting for a response of API server " + c.Host()}
+}
+
+// connectedOrProbe returns the error of transport.Transport.Ready, and has the server probed if it is not Connected.
+func (c *Cluster) connectedOrProbe() error {
 	err := c.transport.Ready()
 	if e := (*transport.NotConnectedError)(nil); errors.As(err, &e) {
 		c.monitor.start()
@@ -310,6 +329,7 @@ func (c *Cluster) outcomeChanged() {
 			c.informer.Retry(c.connected)
 		case transport.Unreachable, transport.Unauthorized:
 			c.monitor.start()
+			c.silence.decided()
 			if !c.probed.Swap(true) {
 				c.recovered()
 			}

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// A pool contains the connections of one http.Transport.
-type pool struct {
+// A Pool contains the HTTP/2 connections of one http.Transport.
+type Pool struct {
 	// compression is true if responses can be compressed.
 	compression bool
 	// idle is the time after which a connection without streams is closed, or 0. After ping without a frame, the connection is tested,
@@ -30,8 +30,8 @@ type pool struct {
 // Configure makes a transport use this package for HTTP/2. It reads the timeouts for idle connections and for pings, and whether
 // compression is disabled, and wraps DialContext. Call it before the first request. The transport must have a TLS config, which Configure
 // changes.
-func Configure(t *http.Transport) {
-	p := &pool{compression: !t.DisableCompression, idle: t.IdleConnTimeout, release: t.CloseIdleConnections}
+func Configure(t *http.Transport) *Pool {
+	p := &Pool{compression: !t.DisableCompression, idle: t.IdleConnTimeout, release: t.CloseIdleConnections}
 	if t.HTTP2 != nil {
 		p.ping, p.lost = t.HTTP2.SendPingTimeout, t.HTTP2.PingTimeout
 	}
@@ -42,7 +42,7 @@ func Configure(t *http.Transport) {
 	t.RegisterProtocol("https", p)
 	dial := t.DialContext
 	if dial == nil {
-		return
+		return p
 	}
 	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := dial(ctx, network, address)
@@ -51,11 +51,12 @@ func Configure(t *http.Transport) {
 		}
 		return &checkedConn{Conn: c}, nil
 	}
+	return p
 }
 
 // RoundTrip sends a request on an existing connection. If there is none, the http.Transport opens one. It would also find existing
 // connections, but not those that are older than its timeout for idle connections: it doesn't know that they have streams.
-func (p *pool) RoundTrip(req *http.Request) (*http.Response, error) {
+func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := p.find(addressOf(req.URL))
 	if c == nil {
 		return nil, http.ErrSkipAltProtocol
@@ -77,14 +78,14 @@ func addressOf(u *url.URL) string {
 }
 
 // find returns a connection on which a stream can be opened, or nil.
-func (p *pool) find(address string) *conn {
+func (p *Pool) find(address string) *conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.findLocked(address)
 }
 
 // findLocked is like find for a caller that holds mu.
-func (p *pool) findLocked(address string) *conn {
+func (p *Pool) findLocked(address string) *conn {
 	for _, c := range p.conns {
 		if c.address == address && c.available() {
 			return c
@@ -95,7 +96,7 @@ func (p *pool) findLocked(address string) *conn {
 
 // add adds a connection. If there is another one that can be used, for example because several requests opened connections at the same
 // time, it closes the new one.
-func (p *pool) add(address string, c *tls.Conn) http.RoundTripper {
+func (p *Pool) add(address string, c *tls.Conn) http.RoundTripper {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if have := p.findLocked(address); have != nil {
@@ -112,7 +113,7 @@ func (p *pool) add(address string, c *tls.Conn) http.RoundTripper {
 }
 
 // remove removes a connection that has ended.
-func (p *pool) remove(c *conn) {
+func (p *Pool) remove(c *conn) {
 	p.mu.Lock()
 	p.conns = slices.DeleteFunc(p.conns, func(other *conn) bool { return other == c })
 	p.mu.Unlock()

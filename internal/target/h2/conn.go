@@ -39,7 +39,7 @@ const (
 
 // A conn is a connection to a server. It is an http.RoundTripper.
 type conn struct {
-	pool *pool
+	pool *Pool
 	// address is the host and port of the server.
 	address string
 	net     net.Conn
@@ -75,9 +75,11 @@ type conn struct {
 	// stream.
 	frame, pinged, unused time.Time
 	timer                 *time.Timer
+	// heard is closed with the next frame, or is nil if that is not awaited.
+	heard chan struct{}
 }
 
-func newConn(p *pool, c net.Conn, state *tls.ConnectionState) *conn {
+func newConn(p *Pool, c net.Conn, state *tls.ConnectionState) *conn {
 	now := time.Now()
 	out := &conn{
 		pool: p, net: c, state: state, writing: make(chan struct{}, 1), streams: map[uint32]*stream{}, next: firstID, mostStreams: 100,
@@ -180,6 +182,7 @@ func (c *conn) fail(err error) {
 		return
 	}
 	c.err = err
+	c.wakeHeard()
 	streams := slices.Collect(maps.Values(c.streams))
 	for _, s := range streams {
 		s.end(closedBy(err))

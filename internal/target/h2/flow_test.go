@@ -19,7 +19,7 @@ import (
 
 // TestWindow checks that a server cannot send more than the window before it is read, and that other streams continue.
 func TestWindow(t *testing.T) {
-	s, c := newPeer(t, &pool{}, true)
+	s, c := newPeer(t, &Pool{}, true)
 	send := func() io.ReadCloser {
 		result := make(chan io.ReadCloser, 1)
 		go func() {
@@ -67,7 +67,7 @@ func TestStalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()
 		defer far.Close()
-		c := newConn(&pool{}, near, nil)
+		c := newConn(&Pool{}, near, nil)
 		go c.run()
 		send := func(what string) *closing {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -116,7 +116,7 @@ func (c *closing) Close() error {
 func TestUpload(t *testing.T) {
 	const size = 100_000
 	synctest.Test(t, func(t *testing.T) {
-		s, c := newPeer(t, &pool{}, true)
+		s, c := newPeer(t, &Pool{}, true)
 		ends := make(chan error, 2)
 		send := func() uint32 {
 			go func() {

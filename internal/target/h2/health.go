@@ -4,6 +4,7 @@ package h2
 
 import (
 	"io"
+	"slices"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -29,7 +30,7 @@ type quiet struct {
 }
 
 // check returns what a quiet connection needs.
-func (p *pool) check(q quiet) health {
+func (p *Pool) check(q quiet) health {
 	const never = time.Hour
 	next := never
 	if p.idle > 0 && q.streams == 0 {
@@ -99,7 +100,54 @@ func (c *conn) check() {
 		s.cancel(io.ErrUnexpectedEOF)
 	}
 	if h.ping {
-		// If it fails, the connection is closed.
-		_ = c.write(nil, func(w *http2.Framer) error { return w.WritePing(false, [8]byte{}) })
+		c.sendPing()
+	}
+}
+
+// sendPing sends a ping. If it fails, the connection is closed.
+func (c *conn) sendPing() {
+	_ = c.write(nil, func(w *http2.Framer) error { return w.WritePing(false, [8]byte{}) })
+}
+
+// Heard returns nil if the server has sent a frame within some time, or if there is no connection on which a request could be sent. Otherwise,
+// it sends a ping, and returns a channel that is closed with the next frame, or when the connection ends. It does not block.
+func (p *Pool) Heard(within time.Duration) <-chan struct{} {
+	p.mu.Lock()
+	i := slices.IndexFunc(p.conns, (*conn).available)
+	if i < 0 {
+		p.mu.Unlock()
+		return nil
+	}
+	c := p.conns[i]
+	p.mu.Unlock()
+	return c.nextFrame(within)
+}
+
+// nextFrame is Heard for one connection.
+func (c *conn) nextFrame(within time.Duration) <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	if c.err != nil || now.Sub(c.frame) < within {
+		return nil
+	}
+	if c.heard == nil {
+		c.heard = make(chan struct{})
+	}
+	if c.pinged.IsZero() {
+		c.pinged = now
+		if c.timer != nil && c.pool.ping > 0 {
+			c.timer.Reset(c.pool.lost)
+		}
+		go c.sendPing() // A write can block.
+	}
+	return c.heard
+}
+
+// wakeHeard wakes those who wait for the next frame. The caller holds mu.
+func (c *conn) wakeHeard() {
+	if c.heard != nil {
+		close(c.heard)
+		c.heard = nil
 	}
 }

@@ -32,7 +32,7 @@ func TestUnavailable(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, c := newPeer(t, &pool{idle: time.Minute}, true)
+				s, c := newPeer(t, &Pool{idle: time.Minute}, true)
 				synctest.Wait()
 				if err := tc.server(s); err != nil {
 					t.Fatal(err)
@@ -66,7 +66,7 @@ func TestHealth(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &pool{idle: 90 * time.Second, ping: 30 * time.Second, lost: 15 * time.Second}
+				p := &Pool{idle: 90 * time.Second, ping: 30 * time.Second, lost: 15 * time.Second}
 				s, c := newPeer(t, p, tc.pings)
 				if tc.stream {
 					go func() {
@@ -124,7 +124,7 @@ func TestStalledStream(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, c := newPeer(t, &pool{ping: 30 * time.Second, lost: 15 * time.Second}, true)
+				s, c := newPeer(t, &Pool{ping: 30 * time.Second, lost: 15 * time.Second}, true)
 				responses := make(chan *http.Response)
 				go func() {
 					req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://example.org/", nil)
@@ -166,6 +166,57 @@ func TestStalledStream(t *testing.T) {
 				}
 				if !c.available() {
 					t.Errorf("%s\nwant the connection to stay open", tc.reason)
+				}
+				c.fail(errClosed)
+			})
+		})
+	}
+}
+
+// TestHeard checks when a quiet connection is tested for a caller, and when the caller is informed.
+func TestHeard(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		pings  bool
+		quiet  time.Duration
+		// want is when the caller is informed, or negative if it need not wait.
+		want time.Duration
+		err  error
+	}{
+		"Fresh":  {reason: "A server that has just sent something is not tested.", quiet: time.Second, want: -1},
+		"Quiet":  {reason: "A server responds to the ping.", pings: true, quiet: 10 * time.Second},
+		"Silent": {reason: "Without a response, the connection ends as after any ping.", quiet: 10 * time.Second, want: 15 * time.Second, err: errLost},
+		"Pinged": {
+			reason: "A connection that is being tested is not tested again.", quiet: 35 * time.Second, want: 10 * time.Second, err: errLost,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &Pool{ping: 30 * time.Second, lost: 15 * time.Second}
+				_, c := newPeer(t, p, tc.pings)
+				time.Sleep(tc.quiet)
+				begin, heard := time.Now(), p.Heard(2*time.Second)
+				if (heard == nil) != (tc.want < 0) {
+					t.Fatalf("%s\nwant a channel: %t, got %t", tc.reason, tc.want >= 0, heard != nil)
+				}
+				if heard != nil {
+					if p.Heard(2*time.Second) != heard {
+						t.Errorf("%s\nwant the same channel for all callers", tc.reason)
+					}
+					<-heard
+					if got := time.Since(begin); got != tc.want {
+						t.Errorf("%s\nwant the caller to be informed after %s, got %s", tc.reason, tc.want, got)
+					}
+					if p.Heard(2*time.Second) != nil {
+						t.Errorf("%s\nwant no other test", tc.reason)
+					}
+				}
+				c.mu.Lock()
+				err := c.err
+				c.mu.Unlock()
+				if !errors.Is(err, tc.err) {
+					t.Errorf("%s\nwant %v, got %v", tc.reason, tc.err, err)
 				}
 				c.fail(errClosed)
 			})

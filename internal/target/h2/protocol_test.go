@@ -35,7 +35,7 @@ type peer struct {
 }
 
 // newPeer returns a server and a connection to it. The server responds to pings if pings is true.
-func newPeer(t *testing.T, p *pool, pings bool) (*peer, *conn) {
+func newPeer(t *testing.T, p *Pool, pings bool) (*peer, *conn) {
 	t.Helper()
 	near, far := net.Pipe()
 	t.Cleanup(func() { _ = near.Close(); _ = far.Close() })
@@ -178,7 +178,7 @@ func TestProtocol(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			s, c := newPeer(t, &pool{}, true)
+			s, c := newPeer(t, &Pool{}, true)
 			if tc.later {
 				c.next += 2
 			}
@@ -225,7 +225,7 @@ func FuzzFrames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		defer fuzztest.Within(t, fuzztest.Limits{Base: 4 << 20, PerByte: 4 << 10}, len(data))()
 		near, far := net.Pipe()
-		p := &pool{}
+		p := &Pool{}
 		c := newConn(p, near, nil)
 		done := make(chan struct{})
 		go func() {

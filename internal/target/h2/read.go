@@ -47,6 +47,7 @@ func (c *conn) read() error {
 		}
 		c.mu.Lock()
 		c.frame, c.pinged = time.Now(), time.Time{}
+		c.wakeHeard()
 		c.mu.Unlock()
 		size := f.Header().Length
 		if err := c.handle(f); err != nil {

@@ -86,7 +86,7 @@ func wholeBody(req *http.Request) ([]byte, error) {
 }
 
 // compresses reports whether the response to a request may be compressed without the knowledge of the caller.
-func (p *pool) compresses(req *http.Request) bool {
+func (p *Pool) compresses(req *http.Request) bool {
 	return p.compression && req.Method != http.MethodHead && req.Header.Get("Accept-Encoding") == "" && req.Header.Get("Range") == ""
 }
 

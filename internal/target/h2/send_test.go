@@ -64,7 +64,7 @@ func TestSendCheck(t *testing.T) {
 				near, far := net.Pipe()
 				defer far.Close()
 				counted := &countedConn{Conn: near}
-				s, c := peerOf(far), newConn(&pool{}, counted, nil)
+				s, c := peerOf(far), newConn(&Pool{}, counted, nil)
 				go c.run()
 				synctest.Wait()
 				if err := s.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: tc.window}); err != nil {
@@ -192,7 +192,7 @@ func TestWrongLength(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, c := newPeer(t, &pool{}, true)
+			_, c := newPeer(t, &Pool{}, true)
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://example.org/", strings.NewReader("hello"))
 			if err != nil {
 				t.Fatal(err)

@@ -67,6 +67,8 @@ type Transport struct {
 	closed    atomic.Bool
 	// changes counts the network connections that were opened or closed.
 	changes *atomic.Uint64
+	// connections are those for HTTP/2, or nil if the REST config has its own transport.
+	connections *h2.Pool
 	// bearer adds the token to requests. It is nil if the token can't be replaced.
 	bearer *bearer
 }
@@ -89,7 +91,7 @@ func New(rc *rest.Config, o Options) (*Transport, error) {
 		o.Budget = decoding.Scaled()
 	}
 	changes := &atomic.Uint64{}
-	base, closeAll, err := baseOf(rc, tc, counting(dial(tc, o.Dialer), changes), o.Dialer, cmp.Or(o.Idle, idleTime))
+	base, connections, closeAll, err := baseOf(rc, tc, counting(dial(tc, o.Dialer), changes), o.Dialer, cmp.Or(o.Idle, idleTime))
 	if err != nil {
 		return nil, err
 	}
@@ -105,20 +107,22 @@ func New(rc *rest.Config, o Options) (*Transport, error) {
 	}
 	return &Transport{
 		next: next, guard: g, close: closeAll, host: host, url: u.String(), monitored: o.Monitored, breaker: newBreaker(time.Second, 30*time.Second),
-		changes: changes, bearer: token,
+		changes: changes, connections: connections, bearer: token,
 		outcome: outcomes{host: host, path: strings.TrimSuffix(u.Path, "/"), changed: o.Changed, doubted: o.Doubted},
 	}, nil
 }
 
-// baseOf returns an http.Transport and a function that closes its connections. client-go's own transport is shared
+// baseOf returns an http.Transport, its connections for HTTP/2, and a function that closes all connections. client-go's own transport is shared
 // between all configs with the same TLS settings, and is never closed.
-func baseOf(rc *rest.Config, tc *transport.Config, open connrotation.DialFunc, d *netguard.Dialer, idle time.Duration) (http.RoundTripper, func(), error) {
+func baseOf(
+	rc *rest.Config, tc *transport.Config, open connrotation.DialFunc, d *netguard.Dialer, idle time.Duration,
+) (http.RoundTripper, *h2.Pool, func(), error) {
 	if rc.Transport != nil {
-		return rc.Transport, func() {}, nil
+		return rc.Transport, nil, func() {}, nil
 	}
 	tlsConfig, err := transport.TLSConfigFor(tc)
 	if err != nil {
-		return nil, nil, errors.Wrap(err, "TLS")
+		return nil, nil, nil, errors.Wrap(err, "TLS")
 	}
 	if tlsConfig == nil {
 		tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12}
@@ -136,8 +140,8 @@ func baseOf(rc *rest.Config, tc *transport.Config, open connrotation.DialFunc, d
 		// it forever.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 	}
-	h2.Configure(t)
-	return t, func() { t.CloseIdleConnections(); connections.CloseAll() }, nil
+	pool := h2.Configure(t)
+	return t, pool, func() { t.CloseIdleConnections(); connections.CloseAll() }, nil
 }
 
 func dial(tc *transport.Config, d *netguard.Dialer) connrotation.DialFunc {
@@ -197,6 +201,15 @@ func (t *Transport) failed(err error, probe bool) error {
 
 // Outcome returns the outcome of the latest requests. It sends no requests.
 func (t *Transport) Outcome() Outcome { return t.outcome.get() }
+
+// Heard returns nil if the server has sent anything on its HTTP/2 connection within some time, or if it has none. Otherwise, it sends a ping, and
+// returns a channel that is closed when the server sends something, or when the connection ends. It does not block.
+func (t *Transport) Heard(within time.Duration) <-chan struct{} {
+	if t.connections == nil {
+		return nil
+	}
+	return t.connections.Heard(within)
+}
 
 // Host returns the scheme, host and port of the server.
 func (t *Transport) Host() string { return t.host }

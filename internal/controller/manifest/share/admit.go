@@ -4,6 +4,8 @@ package share
 
 // limits are limits for a number of workers.
 type limits struct {
+	// workers is the number of workers.
+	workers int
 	// share is the number of workers that a ProviderConfig can always use.
 	share int
 	// half is the number of workers that one ProviderConfig, or all slow passes together, can use.
@@ -14,17 +16,22 @@ type limits struct {
 	most int
 	// newcomers is the number of workers that passes of newcomers can use in addition to half.
 	newcomers int
+	// spare is the number of long passes that need no worker, and spareOfNamespace is that of one namespace.
+	spare, spareOfNamespace int
 }
 
 func limitsOf(workers int) limits {
 	half, quarter := max(1, workers/2), max(1, workers/4)
+	spare := sparePerWorker * workers
 	return limits{
+		workers: workers, spare: spare, spareOfNamespace: spare - spare/4,
 		share: max(1, workers/8), half: half, quarter: quarter, most: max(1, workers-quarter),
 		newcomers: max(0, min(quarter, workers-half-1)),
 	}
 }
 
-// A load contains the numbers of workers in use when a pass over a Manifest requests one.
+// A load contains the numbers of workers in use when a pass over a Manifest requests one. Except for ofConfig, passes that need no worker
+// anymore don't count.
 type load struct {
 	// total is the number of all workers in use, and ofConfig is the number of those with the same ProviderConfig.
 	total, ofConfig int
@@ -56,7 +63,7 @@ const (
 // passes of others. The limit for a namespace is for a tenant whose passes suddenly take long.
 func (l limits) admit(u load, e expectation) admission {
 	switch {
-	case u.ofConfig >= l.share && u.total >= l.half || u.ofNamespace >= l.most:
+	case u.total >= l.workers, u.ofConfig >= l.share && u.total >= l.half, u.ofNamespace >= l.most:
 		return refused
 	case e == quick || u.slow < l.half && u.slowOfNamespace < min(l.quarter, max(1, l.half/(u.contenders+1))):
 		return admitted

@@ -36,6 +36,7 @@ func TestAdmits(t *testing.T) {
 		"Newcomers":      {reason: "Newcomers use a quarter of the workers.", load: load{total: 12, slow: 8, newcomers: 4}},
 		"NewcomerSecond": {reason: "A namespace has one newcomer at a time.", load: load{total: 9, slow: 8, ofNamespace: 1, newcomers: 1}},
 		"NewcomerConfig": {reason: "The limit of a ProviderConfig applies to a newcomer.", load: load{total: 8, slow: 8, ofConfig: 2}},
+		"All":            {reason: "All workers are in use.", load: load{total: 16}, pass: quick},
 		"SlowNewcomers":  {reason: "Slow passes do not count newcomers.", load: load{total: 11, slow: 7, newcomers: 4}, pass: slow, want: admitted},
 	}
 	for name, tc := range cases {
@@ -53,10 +54,10 @@ func TestLimitsOf(t *testing.T) {
 		workers int
 		want    limits
 	}{
-		"One":     {reason: "Everything needs at least one worker.", workers: 1, want: limits{share: 1, half: 1, quarter: 1, most: 1}},
-		"Two":     {reason: "Newcomers never use the last worker.", workers: 2, want: limits{share: 1, half: 1, quarter: 1, most: 1}},
-		"Default": {reason: "These are the parts of the default.", workers: 10, want: limits{share: 1, half: 5, quarter: 2, most: 8, newcomers: 2}},
-		"Many":    {reason: "These are the parts of many workers.", workers: 64, want: limits{share: 8, half: 32, quarter: 16, most: 48, newcomers: 16}},
+		"One":     {reason: "Everything needs at least one worker.", workers: 1, want: limits{workers: 1, share: 1, half: 1, quarter: 1, most: 1, spare: 3, spareOfNamespace: 3}},
+		"Two":     {reason: "Newcomers never use the last worker.", workers: 2, want: limits{workers: 2, share: 1, half: 1, quarter: 1, most: 1, spare: 6, spareOfNamespace: 5}},
+		"Default": {reason: "These are the parts of the default.", workers: 10, want: limits{workers: 10, share: 1, half: 5, quarter: 2, most: 8, newcomers: 2, spare: 30, spareOfNamespace: 23}},
+		"Many":    {reason: "These are the parts of many workers.", workers: 64, want: limits{workers: 64, share: 8, half: 32, quarter: 16, most: 48, newcomers: 16, spare: 192, spareOfNamespace: 144}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@ package share
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,23 +28,27 @@ const turnTime = 2 * time.Second
 // Shares manages the workers of a controller. Each ProviderConfig can always use its share of one eighth of the workers, but at
 // least one. It can use more while half of the workers are free. Slow passes together use at most half of the workers, and those of
 // one namespace use at most a quarter. The first passes of namespaces about which nothing is known use up to a quarter in addition. A
-// namespace never uses the last quarter of the workers. It is safe for concurrent use.
+// namespace never uses the last quarter of the workers. A pass that unexpectedly takes long needs no worker anymore, because it waits for
+// something; see Concurrent. It is safe for concurrent use.
 type Shares struct {
 	limits   limits
 	wake     func(types.NamespacedName)
 	response func(types.NamespacedName) time.Duration
 	priority func(types.NamespacedName) int
 	now      func() time.Time
+	// later calls a function after some time.
+	later func(time.Duration, func())
 
 	mu sync.Mutex
 	// used is the number of workers in use for each ProviderConfig. mu protects it and all fields below.
 	used map[string]int
 	// running contains the workers in use, at most as many as there are. turns contains those of them that are kept for Manifests: for those
 	// that were woken, and for those whose passes have begun, until they acquire them.
-	running map[*Worker]bool
+	running []*Worker
 	turns   map[types.NamespacedName]*Worker
 	pace    *pace
 	waiting *fairQueue
+	spare   spare
 }
 
 // ResponseTimes returns a function that returns the average response time of the cluster that a Manifest used last, or 0 if it is unknown.
@@ -65,7 +70,9 @@ func ResponseTimes(last func(consumer string) (cluster.Cluster, bool)) func(type
 func New(workers int, wake func(types.NamespacedName), response func(types.NamespacedName) time.Duration) *Shares {
 	return &Shares{
 		limits: limitsOf(workers), wake: wake, response: response, now: time.Now, priority: func(types.NamespacedName) int { return 0 },
-		used: map[string]int{}, running: map[*Worker]bool{}, turns: map[types.NamespacedName]*Worker{}, pace: newPace(), waiting: newFairQueue(),
+		later: func(d time.Duration, f func()) { time.AfterFunc(d, f) },
+		used:  map[string]int{}, turns: map[types.NamespacedName]*Worker{}, pace: newPace(), waiting: newFairQueue(),
+		spare: spare{used: map[string]int{}},
 	}
 }
 
@@ -86,6 +93,8 @@ type Worker struct {
 	expected expectation
 	as       admission
 	since    time.Time
+	// long is true if the pass has taken so long that it needs no worker anymore.
+	long bool
 	// waits is set if the pass ended because the Manifest waits, for example for the connection to its cluster.
 	waits bool
 }
@@ -115,16 +124,19 @@ func (s *Shares) Acquire(config string, nn types.NamespacedName) (*Worker, bool)
 // admit reserves a worker, which is the one that is kept for its Manifest if there is one. Otherwise, it can return false; the Manifest
 // then waits. The caller holds mu.
 func (s *Shares) admit(w *Worker) bool {
+	s.findLong(w.since)
 	w.expected = s.pace.expect(w.at, w.response, w.since)
 	kept := s.endTurn(w.nn)
 	if kept != nil && kept.at == w.at {
 		w.as = kept.as
 	} else if w.as = s.limits.admit(s.load(w.at, w.since), w.expected); w.as == refused {
 		s.waiting.add(w.nn, w.at, s.priority(w.nn))
+		s.awaitLong(w.since)
 		return false
 	}
 	s.waiting.drop(w.nn)
 	s.add(w)
+	s.awaitLong(w.since)
 	return true
 }
 
@@ -145,7 +157,8 @@ func (s *Shares) Release(w *Worker) {
 // turnsAt keeps workers for Manifests that wait, as many as can be admitted, and returns them. The caller holds mu and calls wakeAll
 // without it.
 func (s *Shares) turnsAt(now time.Time) (woken []*Worker) {
-	for {
+	s.findLong(now)
+	for len(s.running)-s.spare.total < s.limits.workers {
 		next := &Worker{since: now}
 		nn, ok := s.waiting.next(func(at place) bool {
 			next.at, next.expected = at, s.pace.expect(at, 0, now)
@@ -160,6 +173,7 @@ func (s *Shares) turnsAt(now time.Time) (woken []*Worker) {
 		s.add(next)
 		woken = append(woken, next)
 	}
+	return woken
 }
 
 // wakeAll wakes the Manifests of workers. If one of them does not use its worker in time, others get it.
@@ -194,12 +208,17 @@ func (s *Shares) endTurn(nn types.NamespacedName) *Worker {
 
 // add and remove add a worker to those in use, and remove it. The caller holds mu.
 func (s *Shares) add(w *Worker) {
-	s.running[w] = true
+	s.running = append(s.running, w)
 	s.used[w.at.config]++
 }
 
 func (s *Shares) remove(w *Worker) {
-	delete(s.running, w)
+	if i := slices.Index(s.running, w); i >= 0 {
+		s.running = slices.Delete(s.running, i, i+1)
+	}
+	if w.long {
+		s.spare.giveBack(w.at.namespace)
+	}
 	if s.used[w.at.config]--; s.used[w.at.config] == 0 {
 		delete(s.used, w.at.config)
 	}
@@ -207,8 +226,11 @@ func (s *Shares) remove(w *Worker) {
 
 // load returns the workers in use when a pass begins. The caller holds mu.
 func (s *Shares) load(at place, now time.Time) load {
-	l := load{total: len(s.running), ofConfig: s.used[at.config], contenders: s.waiting.others(at.namespace)}
-	for w := range s.running {
+	l := load{total: len(s.running) - s.spare.total, ofConfig: s.used[at.config], contenders: s.waiting.others(at.namespace)}
+	for _, w := range s.running {
+		if w.long {
+			continue
+		}
 		same := w.at.namespace == at.namespace
 		if same {
 			l.ofNamespace++

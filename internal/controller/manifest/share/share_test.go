@@ -78,11 +78,18 @@ type simulation struct {
 	queue   []types.NamespacedName
 	takes   map[string]time.Duration
 	running []pass
+	timers  []timer
 	// seen contains the Manifests with a pass.
 	seen map[types.NamespacedName]bool
 	// done counts the passes by namespace, and ended is the time since the start at which the last of them ended.
 	done  map[string]int
 	ended map[string]time.Duration
+}
+
+// A timer calls a function at a time.
+type timer struct {
+	at   time.Time
+	call func()
 }
 
 type pass struct {
@@ -95,7 +102,7 @@ type pass struct {
 // simulate returns a simulation in which clusters respond in a quarter of the time of their passes, but not more slowly than responses.
 // The response time is known after the first pass over a Manifest.
 func simulate(workers int, takes map[string]time.Duration, responses time.Duration) *simulation {
-	s := &simulation{workers: workers, takes: takes, seen: map[types.NamespacedName]bool{}, done: map[string]int{}, ended: map[string]time.Duration{}}
+	s := &simulation{workers: (1 + sparePerWorker) * workers, takes: takes, seen: map[types.NamespacedName]bool{}, done: map[string]int{}, ended: map[string]time.Duration{}}
 	s.Shares = New(workers, func(nn types.NamespacedName) { s.queue = append(s.queue, nn) }, func(nn types.NamespacedName) time.Duration {
 		if !s.seen[nn] {
 			return 0
@@ -103,6 +110,7 @@ func simulate(workers int, takes map[string]time.Duration, responses time.Durati
 		return min(takes[nn.Namespace]/4, responses)
 	})
 	s.now = func() time.Time { return s.clock }
+	s.later = func(d time.Duration, f func()) { s.timers = append(s.timers, timer{at: s.clock.Add(d), call: f}) }
 	return s
 }
 
@@ -118,6 +126,9 @@ func (s *simulation) run(again func(nn types.NamespacedName, config string) bool
 		}
 		slices.SortStableFunc(s.running, func(a, b pass) int { return a.end.Compare(b.end) })
 		p := s.running[0]
+		if s.fire(p.end) {
+			continue
+		}
 		s.running, s.clock = s.running[1:], p.end
 		s.seen[p.nn] = true
 		s.Release(p.Worker)
@@ -127,6 +138,18 @@ func (s *simulation) run(again func(nn types.NamespacedName, config string) bool
 			return
 		}
 	}
+}
+
+// fire calls the first function that is due before a time, if there is one.
+func (s *simulation) fire(before time.Time) bool {
+	slices.SortStableFunc(s.timers, func(a, b timer) int { return a.at.Compare(b.at) })
+	if len(s.timers) == 0 || s.timers[0].at.After(before) {
+		return false
+	}
+	next := s.timers[0]
+	s.timers, s.clock = s.timers[1:], next.at
+	next.call()
+	return true
 }
 
 // configIn returns the ProviderConfig of a Manifest in a simulation: the part of its name before a dash.
@@ -191,7 +214,7 @@ func TestSharesSlow(t *testing.T) {
 	}
 	for n, tc := range cases {
 		t.Run(n, func(t *testing.T) {
-			for began := 4 * slow; began < 14*slow; began += slow / 4 {
+			for began := 4 * slow; began < 9*slow; began += slow / 4 {
 				s := simulate(tc.workers, map[string]time.Duration{"good": 10 * time.Millisecond}, tc.responses)
 				if tc.known {
 					s.pace.record(place{namespace: "good", config: "good/c"}, time.Millisecond, time.Millisecond, s.clock)

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package connection
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	// freshTime is how long after it has sent something a server is expected to respond.
+	freshTime = 2 * time.Second
+	// leastPatience and mostPatience limit how long a caller waits for a server that has been quiet.
+	leastPatience = 100 * time.Millisecond
+	mostPatience  = time.Second
+	// trustTime is how long a server is not tested again after callers were held back, so that those of a slow server are not held back each
+	// time that they try again.
+	trustTime = 30 * time.Second
+)
+
+// A silence holds back the callers of a connection whose server has been quiet and does not respond to a ping. Otherwise, each of them would
+// wait for a whole request when a server has disappeared without closing the connection.
+type silence struct {
+	// heard is that of transport.Transport, and usual returns the average response time, or 0.
+	heard func(within time.Duration) <-chan struct{}
+	usual func() time.Duration
+	// resumed is called when callers that were held back should try again. It must not block.
+	resumed func()
+
+	mu sync.Mutex
+	// waiting is true while a goroutine waits for the server, and held is true if callers were held back since it began. mu protects them and the
+	// field below.
+	waiting, held bool
+	// trusted is the time until which the server is not tested.
+	trusted time.Time
+}
+
+// holds reports whether a caller must not use the connection yet. It blocks for a short time while the server can still respond as quickly as
+// usual.
+func (s *silence) holds() bool {
+	known, trusted := s.state()
+	if trusted {
+		return false
+	}
+	heard := s.heard(freshTime)
+	if heard == nil {
+		return false
+	}
+	if !known {
+		timer := time.NewTimer(patience(s.usual()))
+		defer timer.Stop()
+		select {
+		case <-heard:
+			return false
+		case <-timer.C:
+		}
+	}
+	s.hold(heard)
+	return true
+}
+
+// state returns whether the server is known to be silent, and whether it is not tested.
+func (s *silence) state() (known, trusted bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.waiting, time.Now().Before(s.trusted)
+}
+
+// patience returns how long a caller waits for a server that usually responds after some time.
+func patience(usual time.Duration) time.Duration {
+	const times = 3
+	return min(max(times*usual, leastPatience), mostPatience)
+}
+
+// hold calls resumed when the channel is closed, or when decided is called.
+func (s *silence) hold(heard <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = true
+	if s.waiting {
+		return
+	}
+	s.waiting = true
+	go func() {
+		<-heard
+		s.mu.Lock()
+		s.waiting, s.trusted = false, time.Now().Add(trustTime)
+		s.mu.Unlock()
+		s.decided()
+	}()
+}
+
+// decided ends the wait of the callers that were held back.
+func (s *silence) decided() {
+	s.mu.Lock()
+	held := s.held
+	s.held = false
+	s.mu.Unlock()
+	if held {
+		s.resumed()
+	}
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package connection
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestSilence checks whom a server holds back that has been quiet, for how long, and when they try again.
+func TestSilence(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		// usual is the average response time of the server. It responds to a ping after responds, or not at all if it is 0.
+		usual, responds time.Duration
+		// holds is true if a caller is held back, after blocked.
+		holds   bool
+		blocked time.Duration
+	}{
+		"Quick":  {reason: "A server that responds as usual holds back no caller.", usual: 100 * time.Millisecond, responds: 200 * time.Millisecond, blocked: 200 * time.Millisecond},
+		"New":    {reason: "A server without an average may take the minimum.", responds: 90 * time.Millisecond, blocked: 90 * time.Millisecond},
+		"Slower": {reason: "A server that takes longer than usual holds back callers.", usual: 100 * time.Millisecond, responds: 400 * time.Millisecond, holds: true, blocked: 300 * time.Millisecond},
+		"Slow":   {reason: "No caller is blocked for more than a second.", usual: time.Minute, responds: 5 * time.Second, holds: true, blocked: time.Second},
+		"Never":  {reason: "A server that has disappeared holds back callers.", usual: 10 * time.Millisecond, holds: true, blocked: leastPatience},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				heard, resumed := make(chan struct{}), 0
+				s := &silence{
+					heard: func(time.Duration) <-chan struct{} { return heard }, usual: func() time.Duration { return tc.usual }, resumed: func() { resumed++ },
+				}
+				if tc.responds > 0 {
+					time.AfterFunc(tc.responds, func() { close(heard) })
+				}
+				begin := time.Now()
+				if got := s.holds(); got != tc.holds || time.Since(begin) != tc.blocked {
+					t.Errorf("%s\nwant %t after %s, got %t after %s", tc.reason, tc.holds, tc.blocked, got, time.Since(begin))
+				}
+				if !tc.holds {
+					return
+				}
+				begin = time.Now()
+				if !s.holds() || time.Since(begin) > 0 {
+					t.Errorf("%s\nwant the next caller to be held back at once, got it after %s", tc.reason, time.Since(begin))
+				}
+				if tc.responds == 0 {
+					s.decided()
+					close(heard)
+				}
+				time.Sleep(10 * time.Second)
+				if resumed != 1 {
+					t.Errorf("%s\nwant the callers to be resumed once, got %d", tc.reason, resumed)
+				}
+				heard = make(chan struct{})
+				defer close(heard)
+				if s.holds() {
+					t.Errorf("%s\nwant callers that try again not to be held back again", tc.reason)
+				}
+				if time.Sleep(trustTime); !s.holds() {
+					t.Errorf("%s\nwant the server to be tested again later", tc.reason)
+				}
+			})
+		})
+	}
+}
+
+// TestSilenceFresh checks that a server that has sent something holds back no caller.
+func TestSilenceFresh(t *testing.T) {
+	s := &silence{heard: func(time.Duration) <-chan struct{} { return nil }}
+	if s.holds() {
+		t.Error("want no caller to be held back")
+	}
+}
