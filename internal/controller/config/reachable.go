@@ -119,9 +119,11 @@ func (r *reachable) Reconcile(ctx context.Context, req reconcile.Request) (recon
 	if err != nil {
 		return reconcile.Result{}, errors.Wrapf(notfound.Ignore(err), "cannot update the status of %s", r.kind)
 	}
-	if e, ok := eventOf(before, s); ok {
-		r.record.Event(o, e)
+	if reachableChanged(before, s) {
 		r.logChange(o, before, s)
+		if e, ok := eventOf(before, s); ok {
+			r.record.Event(o, e)
+		}
 	}
 	return again, nil
 }
@@ -276,14 +278,21 @@ func clearReachable(s *v1alpha1.ProviderConfigStatus) {
 	})
 }
 
-// eventOf returns the event for a change of Reachable, and whether there is one.
+// reachableChanged reports whether Reachable has another known value.
+func reachableChanged(before, after *v1alpha1.ProviderConfigStatus) bool {
+	was, is := before.GetCondition(v1alpha1.TypeReachable), after.GetCondition(v1alpha1.TypeReachable)
+	return is.Status != corev1.ConditionUnknown && (was.Status != is.Status || was.Reason != is.Reason)
+}
+
+// eventOf returns the event for a change of Reachable, and whether there is one. A cluster that responds the first time causes none: nothing has
+// to be done, and a large fleet would create an event for each cluster.
 func eventOf(before, after *v1alpha1.ProviderConfigStatus) (event.Event, bool) {
 	was, is := before.GetCondition(v1alpha1.TypeReachable), after.GetCondition(v1alpha1.TypeReachable)
 	switch {
-	case was.Status == is.Status && was.Reason == is.Reason, is.Status == corev1.ConditionUnknown:
+	case is.Status != corev1.ConditionTrue:
+		return event.Warning(event.Reason(is.Reason), errors.New(is.Message)), true
+	case was.Status == corev1.ConditionUnknown:
 		return event.Event{}, false
-	case is.Status == corev1.ConditionTrue:
-		return event.Normal(event.Reason(is.Reason), is.Message), true
 	}
-	return event.Warning(event.Reason(is.Reason), errors.New(is.Message)), true
+	return event.Normal(event.Reason(is.Reason), is.Message), true
 }
