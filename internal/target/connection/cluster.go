@@ -230,10 +230,11 @@ func (c *Cluster) requestVersion(ctx context.Context) (string, error) {
 	if err := json.Unmarshal(data, info); err != nil || info.GitVersion == "" {
 		return "", errors.New("cannot get the version of the cluster: the response contains no version")
 	}
-	if before := c.known.Swap(&info.GitVersion); before == nil || *before != info.GitVersion {
+	found := info.GitVersion // A pointer to the field would keep the other fields, almost 1 KB for each cluster.
+	if before := c.known.Swap(&found); before == nil || *before != found {
 		c.notify()
 	}
-	return info.GitVersion, nil
+	return found, nil
 }
 
 // LastVersion returns the last result of Version, or an empty string. It sends no requests.

@@ -8,12 +8,16 @@ import (
 	"time"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/target/connection"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/mapper"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
+// builtin contains the kinds that need no discovery, as in the provider.
+var builtin = mapper.Builtin()
+
 // mostParkedBytes is the maximum number of bytes of the heap that a parked connection needs. It has no goroutine.
-const mostParkedBytes = 20 << 10
+const mostParkedBytes = 17 << 10
 
 // TestParked measures parked connections, and checks that they have no network connection, and that they can be used again.
 func TestParked(t *testing.T) {
@@ -59,7 +63,7 @@ func openParked(t *testing.T, to target, d *countingDialer) *connection.Cluster 
 	rc := to.config()
 	rc.Dial = d.dial
 	c, err := connection.New(rc, manifest.Interpreter(), connection.Options{
-		Monitored: true, ParkAfter: 3 * time.Second, Transport: transport.Options{Idle: time.Second},
+		Monitored: true, Builtin: builtin, ParkAfter: 3 * time.Second, Transport: transport.Options{Idle: time.Second},
 	})
 	if err != nil {
 		t.Fatal(err)
