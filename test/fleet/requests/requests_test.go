@@ -96,14 +96,14 @@ func within(t *testing.T, what string, got, bound int) {
 	}
 }
 
-// calls limits the requests to the control plane whose number does not depend on time. The events are one of the Kyma, one of each
-// Manifest, and one of the ProviderConfig.
+// calls limits the requests to the control plane whose number does not depend on time. The events are one of the Kyma, and one of each
+// Manifest.
 var calls = []struct {
 	call  string
 	bound int
 }{
 	{"PATCH manifests", modules}, {"PUT manifests", modules}, {"PUT kymas", 1}, {"POST providerconfigusages", 1}, {"PUT providerconfigs", 0},
-	{"POST events", modules + 2}, {"PATCH events", 0},
+	{"POST events", modules + 1}, {"PATCH events", 0},
 }
 
 // TestInstall limits what the installation of a Kyma into a new cluster costs, and what a restart of the provider costs after it.
@@ -137,7 +137,7 @@ func TestInstall(t *testing.T) {
 		within(t, c.call, u.control[c.call], c.bound)
 	}
 	// On a slow machine, the objects are seen in more states, each of which is written to a status.
-	within(t, "requests to the control plane", sum(u.control), 22+modules+1)
+	within(t, "requests to the control plane", sum(u.control), 21+modules+1)
 	within(t, "requests to the target", sum(u.target), modules*(objects+5)+6)
 	within(t, "reconciles", u.reconciles["managed/kyma.kyma.m.crossplane.io"]+u.reconciles["managed/manifest.kyma.m.crossplane.io"], 10)
 	if unknown := simulator.Unknown(); len(unknown) > 0 {
