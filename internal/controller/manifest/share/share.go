@@ -42,8 +42,8 @@ type Shares struct {
 	mu sync.Mutex
 	// used is the number of workers in use for each ProviderConfig. mu protects it and all fields below.
 	used map[string]int
-	// running contains the workers in use, at most as many as there are. turns contains those of them that are kept for Manifests: for those
-	// that were woken, and for those whose passes have begun, until they acquire them.
+	// running contains the workers in use, at most as many as there are, and those of long passes. turns contains those of them that are kept
+	// for Manifests: for those that were woken, and for those whose passes have begun, until they acquire them.
 	running []*Worker
 	turns   map[types.NamespacedName]*Worker
 	pace    *pace
