@@ -133,7 +133,7 @@ func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 	}
 	c.impersonates = rc.Impersonate.UserName
 	c.transport, c.config, c.identity = t, shared(rc, t), identityOf(rc, t.Host())
-	c.silence = &silence{heard: t.Heard, usual: t.ResponseTime, resumed: c.recovered}
+	c.silence = &silence{heard: t.Heard, resumed: c.recovered}
 	client := &http.Client{Transport: t}
 	if c.rest, err = RESTClient(c.config, client); err != nil {
 		return nil, errors.Wrap(err, "cannot create a client")
@@ -252,7 +252,7 @@ func (c *Cluster) Outcome() transport.Outcome { return c.transport.Outcome() }
 func (c *Cluster) ResponseTime() time.Duration { return c.transport.ResponseTime() }
 
 // Ready returns nil if the cluster can be used, and otherwise the error of transport.Transport.Ready. If the server has been quiet, Ready waits up
-// to a second for its response to a ping; without a response, it returns a *transport.NotConnectedError in the state Unknown. It sends no requests
+// to a second for the response to a ping; without a response, it returns a *transport.NotConnectedError in the state Unknown. It sends no requests
 // itself. If the connection is not monitored, it always returns nil.
 func (c *Cluster) Ready() error {
 	if !c.monitored {

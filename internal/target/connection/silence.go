@@ -10,9 +10,9 @@ import (
 const (
 	// freshTime is how long after it has sent something a server is expected to respond.
 	freshTime = 2 * time.Second
-	// leastPatience and mostPatience limit how long a caller waits for a server that has been quiet.
-	leastPatience = 100 * time.Millisecond
-	mostPatience  = time.Second
+	// patience is how long a caller waits for a server that has been quiet. A shorter time would hold back callers when the provider itself is
+	// short of CPU time, and they would use even more of it.
+	patience = time.Second
 	// trustTime is how long a server is not tested again after callers were held back, so that those of a slow server are not held back each
 	// time that they try again.
 	trustTime = 30 * time.Second
@@ -21,9 +21,8 @@ const (
 // A silence holds back the callers of a connection whose server has been quiet and does not respond to a ping. Otherwise, each of them would
 // wait for a whole request when a server has disappeared without closing the connection.
 type silence struct {
-	// heard is that of transport.Transport, and usual returns the average response time, or 0.
+	// heard is that of transport.Transport.
 	heard func(within time.Duration) <-chan struct{}
-	usual func() time.Duration
 	// resumed is called when callers that were held back should try again. It must not block.
 	resumed func()
 
@@ -35,8 +34,7 @@ type silence struct {
 	trusted time.Time
 }
 
-// holds reports whether a caller must not use the connection yet. It blocks for a short time while the server can still respond as quickly as
-// usual.
+// holds reports whether a caller must not use the connection yet. It blocks for the time of patience, unless the server is known to be silent.
 func (s *silence) holds() bool {
 	known, trusted := s.state()
 	if trusted {
@@ -47,7 +45,7 @@ func (s *silence) holds() bool {
 		return false
 	}
 	if !known {
-		timer := time.NewTimer(patience(s.usual()))
+		timer := time.NewTimer(patience)
 		defer timer.Stop()
 		select {
 		case <-heard:
@@ -64,12 +62,6 @@ func (s *silence) state() (known, trusted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.waiting, time.Now().Before(s.trusted)
-}
-
-// patience returns how long a caller waits for a server that usually responds after some time.
-func patience(usual time.Duration) time.Duration {
-	const times = 3
-	return min(max(times*usual, leastPatience), mostPatience)
 }
 
 // hold calls resumed when the channel is closed, or when decided is called.

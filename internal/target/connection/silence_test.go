@@ -12,24 +12,22 @@ import (
 func TestSilence(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		// usual is the average response time of the server. It responds to a ping after responds, or not at all if it is 0.
-		usual, responds time.Duration
+		// responds is the time after which the server responds to a ping, or 0 if it does not respond.
+		responds time.Duration
 		// holds is true if a caller is held back, after blocked.
 		holds   bool
 		blocked time.Duration
 	}{
-		"Quick":  {reason: "A server that responds as usual holds back no caller.", usual: 100 * time.Millisecond, responds: 200 * time.Millisecond, blocked: 200 * time.Millisecond},
-		"New":    {reason: "A server without an average may take the minimum.", responds: 90 * time.Millisecond, blocked: 90 * time.Millisecond},
-		"Slower": {reason: "A server that takes longer than usual holds back callers.", usual: 100 * time.Millisecond, responds: 400 * time.Millisecond, holds: true, blocked: 300 * time.Millisecond},
-		"Slow":   {reason: "No caller is blocked for more than a second.", usual: time.Minute, responds: 5 * time.Second, holds: true, blocked: time.Second},
-		"Never":  {reason: "A server that has disappeared holds back callers.", usual: 10 * time.Millisecond, holds: true, blocked: leastPatience},
+		"Quick": {reason: "A server that responds holds back no caller.", responds: 200 * time.Millisecond, blocked: 200 * time.Millisecond},
+		"Slow":  {reason: "No caller is blocked for more than a second.", responds: 5 * time.Second, holds: true, blocked: time.Second},
+		"Never": {reason: "A server that has disappeared holds back callers.", holds: true, blocked: time.Second},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				heard, resumed := make(chan struct{}), 0
 				s := &silence{
-					heard: func(time.Duration) <-chan struct{} { return heard }, usual: func() time.Duration { return tc.usual }, resumed: func() { resumed++ },
+					heard: func(time.Duration) <-chan struct{} { return heard }, resumed: func() { resumed++ },
 				}
 				if tc.responds > 0 {
 					time.AfterFunc(tc.responds, func() { close(heard) })

@@ -24,7 +24,7 @@ import (
 // although their Kymas are edited before: it is carried out before the first request to one of the others fails. Their edits are carried out
 // when they respond again.
 func TestSilentClusters(t *testing.T) {
-	const failing, good = 4, "good"
+	const failing, good = 3, "good"
 	if installer.binary == "" {
 		t.Fatal("TestInstall, which starts the servers, must run before")
 	}
