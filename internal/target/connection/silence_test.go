@@ -3,6 +3,7 @@
 package connection
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,12 +26,13 @@ func TestSilence(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				heard, resumed := make(chan struct{}), 0
+				heard, resumed := make(chan struct{}), atomic.Int64{}
 				s := &silence{
-					heard: func(time.Duration) <-chan struct{} { return heard }, resumed: func() { resumed++ },
+					heard: func(time.Duration) <-chan struct{} { return heard }, resumed: func() { resumed.Add(1) },
 				}
+				first := heard
 				if tc.responds > 0 {
-					time.AfterFunc(tc.responds, func() { close(heard) })
+					time.AfterFunc(tc.responds, func() { close(first) })
 				}
 				begin := time.Now()
 				if got := s.holds(); got != tc.holds || time.Since(begin) != tc.blocked {
@@ -45,11 +47,11 @@ func TestSilence(t *testing.T) {
 				}
 				if tc.responds == 0 {
 					s.decided()
-					close(heard)
+					close(first)
 				}
 				time.Sleep(10 * time.Second)
-				if resumed != 1 {
-					t.Errorf("%s\nwant the callers to be resumed once, got %d", tc.reason, resumed)
+				if n := resumed.Load(); n != 1 {
+					t.Errorf("%s\nwant the callers to be resumed once, got %d", tc.reason, n)
 				}
 				heard = make(chan struct{})
 				defer close(heard)
