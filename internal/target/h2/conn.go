@@ -75,7 +75,7 @@ type conn struct {
 	// stream.
 	frame, pinged, unused time.Time
 	timer                 *time.Timer
-	// heard is closed with the next frame, or is nil if that is not awaited.
+	// heard is closed when the next frame arrives. It is nil if nothing waits for this.
 	heard chan struct{}
 }
 

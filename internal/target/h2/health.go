@@ -104,13 +104,14 @@ func (c *conn) check() {
 	}
 }
 
-// sendPing sends a ping. If it fails, the connection is closed.
+// sendPing sends a ping.
 func (c *conn) sendPing() {
+	// If the write fails, the connection is closed, which ends all streams with the error.
 	_ = c.write(nil, func(w *http2.Framer) error { return w.WritePing(false, [8]byte{}) })
 }
 
-// Heard returns nil if the server has sent a frame within some time, or if there is no connection on which a request could be sent. Otherwise,
-// it sends a ping, and returns a channel that is closed with the next frame, or when the connection ends. It does not block.
+// Heard tests a connection that has been quiet for at least the given time. It sends a ping, and returns a channel that is closed when the next frame
+// arrives or the connection ends. It returns nil if a frame arrived more recently, or if no connection is open. It does not block.
 func (p *Pool) Heard(within time.Duration) <-chan struct{} {
 	p.mu.Lock()
 	i := slices.IndexFunc(p.conns, (*conn).available)

@@ -202,8 +202,9 @@ func (t *Transport) failed(err error, probe bool) error {
 // Outcome returns the outcome of the latest requests. It sends no requests.
 func (t *Transport) Outcome() Outcome { return t.outcome.get() }
 
-// Heard returns nil if the server has sent anything on its HTTP/2 connection within some time, or if it has none. Otherwise, it sends a ping, and
-// returns a channel that is closed when the server sends something, or when the connection ends. It does not block.
+// Heard tests an HTTP/2 connection that has been quiet for at least the given time. It sends a ping, and returns a channel that is closed when the
+// server sends anything or the connection ends. It returns nil if the server sent something more recently, or if no HTTP/2 connection is open. It does
+// not block.
 func (t *Transport) Heard(within time.Duration) <-chan struct{} {
 	if t.connections == nil {
 		return nil
