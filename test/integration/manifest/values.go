@@ -46,11 +46,11 @@ var _ = Describe("Values of Secrets and ConfigMaps", func() {
 		By("applying a change")
 		Expect(Env.ControlClient.Update(ctx, configMap("message: changed\n"))).To(Succeed())
 		s.AwaitMessage(ctx, "web-settings", "changed")
+		Eventually(s.Deployment).WithContext(ctx).WithArguments("web").Should(HaveField("Spec.Replicas", HaveValue(BeEquivalentTo(3))),
+			"the config layer counts where no other source sets a value")
 		s.AwaitReady(ctx, "web")
-		Expect(s.MustDeployment(ctx, "web").Spec.Replicas).To(HaveValue(BeEquivalentTo(3)), "the config layer counts where no one else says something")
 		s.Secret(ctx, "maybe", corev1.SecretTypeOpaque, map[string][]byte{"values.yaml": []byte("message: maybe\n")})
 		s.AwaitMessage(ctx, "web-settings", "maybe")
-
 		s.AwaitReady(ctx, "web")
 
 		By("removing the Manifest without them")
