@@ -64,6 +64,7 @@ func run(ctx context.Context, f *flags) error {
 	log := logger(f.debug)
 	survivePanics()
 	limitMemory(f, memlimit.FromCgroup, log)
+	limitGarbage()
 	cfg, err := ctrl.GetConfig()
 	if err != nil {
 		return errors.Wrap(err, "cannot get the configuration of the control plane")

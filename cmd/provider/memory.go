@@ -4,6 +4,8 @@ package main
 
 import (
 	"math"
+	"os"
+	"runtime/debug"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
@@ -12,6 +14,10 @@ import (
 
 // leastHeap is the divisor for the part of the container's memory that the Go runtime can use in any case: one quarter.
 const leastHeap = 4
+
+// gcPercent is the default of GOGC in a process with a memory limit. With that of Go, 100, the memory of a large fleet would always be near the
+// limit, so that little is left when many clusters fail at the same time, and most CPU time would be used for garbage collection.
+const gcPercent = 60
 
 // heap returns the memory limit of the Go runtime in a container with a memory limit in bytes: 90 % of it, without the memory of the
 // rendering processes, which belong to the same container. All other limits are parts of the result, and their sum is less than it:
@@ -40,4 +46,11 @@ func limitMemory(f *flags, provider memlimit.Provider, log logging.Logger) {
 		return
 	}
 	log.Debug("Set the memory limit", "bytes", limit)
+}
+
+// limitGarbage makes garbage be collected earlier in a process with a memory limit. GOGC takes precedence.
+func limitGarbage() {
+	if debug.SetMemoryLimit(-1) < math.MaxInt64 && os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 }

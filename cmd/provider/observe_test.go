@@ -140,6 +140,31 @@ func TestLimitMemory(t *testing.T) {
 	}
 }
 
+func TestLimitGarbage(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		gogc   string
+		limit  int64
+		want   int
+	}{
+		"Limited":   {reason: "A process with a memory limit leaves a part of it for bursts.", limit: 1 << 30, want: gcPercent},
+		"Unlimited": {reason: "Without a limit, the default of Go applies.", limit: math.MaxInt64, want: 100},
+		"Explicit":  {reason: "GOGC takes precedence.", gogc: "100", limit: 1 << 30, want: 100},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			limit, percent := debug.SetMemoryLimit(tc.limit), debug.SetGCPercent(100)
+			defer debug.SetMemoryLimit(limit)
+			defer debug.SetGCPercent(percent)
+			t.Setenv("GOGC", tc.gogc)
+			limitGarbage()
+			if got := debug.SetGCPercent(100); got != tc.want {
+				t.Errorf("\n%s\nwant %d, got %d", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
 func TestVerbOf(t *testing.T) {
 	cases := map[string]struct {
 		reason string

@@ -20,18 +20,20 @@ type Pool struct {
 	// idle is the time after which a connection without streams is closed, or 0. After ping without a frame, the connection is tested,
 	// and after lost without a response, it is closed.
 	idle, ping, lost time.Duration
-	// release makes the http.Transport forget its idle connections. It never forgets one for HTTP/2 by itself.
-	release func()
+	// transport opens the connections.
+	transport *http.Transport
 
 	mu    sync.Mutex
 	conns []*conn
+	// openings are the requests that open connections, by the addresses of the servers.
+	openings map[string]*opening
 }
 
 // Configure makes a transport use this package for HTTP/2. It reads the timeouts for idle connections and for pings, and whether
 // compression is disabled, and wraps DialContext. Call it before the first request. The transport must have a TLS config, which Configure
 // changes.
 func Configure(t *http.Transport) *Pool {
-	p := &Pool{compression: !t.DisableCompression, idle: t.IdleConnTimeout, release: t.CloseIdleConnections}
+	p := &Pool{compression: !t.DisableCompression, idle: t.IdleConnTimeout, transport: t}
 	if t.HTTP2 != nil {
 		p.ping, p.lost = t.HTTP2.SendPingTimeout, t.HTTP2.PingTimeout
 	}
@@ -54,18 +56,33 @@ func Configure(t *http.Transport) *Pool {
 	return p
 }
 
-// RoundTrip sends a request on an existing connection. If there is none, the http.Transport opens one. It would also find existing
-// connections, but not those that are older than its timeout for idle connections: it doesn't know that they have streams.
+// RoundTrip sends a request on an existing connection. If there is none, the http.Transport opens one for the first request, and others wait for
+// it. The http.Transport would also find existing connections, but not those that are older than its timeout for idle connections: it doesn't know
+// that they have streams.
 func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
-	c := p.find(addressOf(req.URL))
-	if c == nil {
+	ctx := req.Context()
+	if ctx.Value(openerKey{}) != nil {
 		return nil, http.ErrSkipAltProtocol
 	}
-	resp, err := c.RoundTrip(req)
-	if err == errUnused { //nolint:errorlint // It is not wrapped.
-		return nil, http.ErrSkipAltProtocol
+	for address := addressOf(req.URL); ; {
+		c, o, first := p.findOrOpen(address)
+		if first {
+			return p.open(req, o)
+		}
+		if c != nil {
+			resp, err := c.RoundTrip(req)
+			if err == errUnused { //nolint:errorlint // It is not wrapped.
+				return nil, http.ErrSkipAltProtocol
+			}
+			return resp, err
+		}
+		if err := o.wait(ctx); err != nil {
+			if err != http.ErrSkipAltProtocol && hasBody(req) { //nolint:errorlint // It is not wrapped.
+				_ = req.Body.Close() // It is not needed.
+			}
+			return nil, err
+		}
 	}
-	return resp, err
 }
 
 // addressOf returns the address of a server as an http.Transport writes it.
@@ -77,14 +94,7 @@ func addressOf(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// find returns a connection on which a stream can be opened, or nil.
-func (p *Pool) find(address string) *conn {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.findLocked(address)
-}
-
-// findLocked is like find for a caller that holds mu.
+// findLocked returns a connection on which a stream can be opened, or nil. The caller holds mu.
 func (p *Pool) findLocked(address string) *conn {
 	for _, c := range p.conns {
 		if c.address == address && c.available() {
@@ -94,11 +104,12 @@ func (p *Pool) findLocked(address string) *conn {
 	return nil
 }
 
-// add adds a connection. If there is another one that can be used, for example because several requests opened connections at the same
-// time, it closes the new one.
+// add adds a connection. If there is another one that can be used, for example because a request was canceled while it opened a connection, and
+// another one has opened one too, it closes the new one.
 func (p *Pool) add(address string, c *tls.Conn) http.RoundTripper {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	defer func() { p.openedLocked(p.openings[address], false, nil) }()
 	if have := p.findLocked(address); have != nil {
 		go c.Close() // It can take a few seconds.
 		return have
@@ -117,7 +128,8 @@ func (p *Pool) remove(c *conn) {
 	p.mu.Lock()
 	p.conns = slices.DeleteFunc(p.conns, func(other *conn) bool { return other == c })
 	p.mu.Unlock()
-	if p.release != nil {
-		p.release()
+	if p.transport != nil {
+		// It never forgets a connection for HTTP/2 by itself.
+		p.transport.CloseIdleConnections()
 	}
 }

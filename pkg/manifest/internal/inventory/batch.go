@@ -19,8 +19,9 @@ import (
 const (
 	// batchSize is the maximum number of inventories that are read together. Clusters with more bundles read the others one by one.
 	batchSize = 25
-	// batchAge is how long inventories are kept for the bundles that they belong to. Bundles of a cluster are usually needed together.
-	batchAge = time.Minute
+	// batchAge is how long inventories are kept for the bundles that they belong to. The bundles of a cluster are usually needed together, but after
+	// a restart, with thousands of clusters, there can be minutes between them.
+	batchAge = 5 * time.Minute
 	// batchFresh is how long an inventory counts as current that no watch confirms, because Secrets are still being listed. It is like the
 	// time between a response and its use.
 	batchFresh = 2 * time.Second
@@ -54,6 +55,7 @@ type batch struct {
 	// begun is the time at which the request was sent.
 	begun time.Time
 
+	// mu is locked before that of Batches.
 	mu      sync.Mutex
 	parents map[string]*unstructured.Unstructured
 }
@@ -66,10 +68,7 @@ func (b *Batches) take(ctx context.Context, s *Store, version string) *unstructu
 	}
 	of := b.of(s.Cache)
 	of.read.Do(func() { b.fill(ctx, of, s) })
-	of.mu.Lock()
-	defer of.mu.Unlock()
-	u := of.parents[s.Ref.Name]
-	delete(of.parents, s.Ref.Name)
+	u := b.remove(of, s)
 	switch {
 	case u == nil || u.GetNamespace() != s.Ref.Namespace,
 		version == "" && time.Since(of.begun) > batchFresh,
@@ -77,6 +76,27 @@ func (b *Batches) take(ctx context.Context, s *Store, version string) *unstructu
 		return nil
 	}
 	return u
+}
+
+// remove removes the parent of a store from a batch, and returns it, or nil.
+func (b *Batches) remove(of *batch, s *Store) *unstructured.Unstructured {
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	u, ok := of.parents[s.Ref.Name]
+	if ok {
+		delete(of.parents, s.Ref.Name)
+		b.resize(of, s.Cache)
+	}
+	return u
+}
+
+// resize makes a batch that is still kept count with the size of its parents. The caller holds the lock of the batch.
+func (b *Batches) resize(of *batch, c cluster.Cache) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if now, ok := b.by.Get(c); ok && now == of {
+		b.by.AddSized(c, of, bytelru.SizeOf(of.parents, batchBytes))
+	}
 }
 
 // of returns the batch of a connection. After batchAge, the connection gets a new one.
@@ -110,14 +130,8 @@ func (b *Batches) fill(ctx context.Context, of *batch, s *Store) {
 	for _, u := range list.Items {
 		of.parents[u.GetName()] = &u
 	}
-	size := bytelru.SizeOf(of.parents, batchBytes)
-	if size > b.most {
+	if bytelru.SizeOf(of.parents, batchBytes) > b.most {
 		of.parents = map[string]*unstructured.Unstructured{s.Ref.Name: of.parents[s.Ref.Name]}
-		return
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if now, ok := b.by.Get(s.Cache); ok && now == of {
-		b.by.AddSized(s.Cache, of, size)
-	}
+	b.resize(of, s.Cache)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/bytelru"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
@@ -117,7 +118,11 @@ func TestBatches(t *testing.T) {
 		"Many":   {reason: "An inventory that is not on the first page is read by itself.", listed: []string{"a", "c"}, want: []string{list, "get b"}},
 		"Large":  {reason: "Others are read one by one, and the request is not repeated, if all together are too large to be kept.", large: true, want: []string{list, "get b", "get c"}},
 		"Failed": {reason: "The request is not repeated if it fails.", err: errors.New("too large"), want: []string{list, "get a", "get b", "get c"}},
-		"Later":  {reason: "After a minute, the inventories are read again.", first: func(*fakeFew, *Store) { time.Sleep(batchAge + time.Second) }, want: []string{list, list}},
+		"Later":  {reason: "After some minutes, the inventories are read again.", first: func(*fakeFew, *Store) { time.Sleep(batchAge + time.Second) }, want: []string{list, list}},
+		"Waiting": {
+			reason: "After a restart with many clusters, there can be minutes between the bundles of a cluster.", want: []string{list},
+			first: func(*fakeFew, *Store) { time.Sleep(4 * time.Minute) },
+		},
 		"Connection": {
 			reason: "Another connection can have credentials that may not read what this one has read.", want: []string{list, list},
 			first: func(f *fakeFew, s *Store) { s.Cache = &watch{few: f, fakeCache: fakeCache{target: &f.fakeTarget}} },
@@ -168,4 +173,34 @@ func TestBatches(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestBatchesTaken checks that inventories that were taken leave room for those of other connections.
+func TestBatchesTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFew(t)
+		batches := NewBatches()
+		load := func(c cluster.Cache, names ...string) {
+			for _, name := range names {
+				s := Store{Client: f, Cache: c, Batches: batches, Ref: parentRef, Set: name, Identity: object.DefaultIdentity()}
+				s.Ref.Name = name
+				if _, err := s.Load(t.Context(), Stored{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		connection := func() cluster.Cache { return &watch{few: f, fakeCache: fakeCache{target: &f.fakeTarget}} }
+		waiting := connection()
+		load(waiting, "a")
+		batches.by = bytelru.New[cluster.Cache, *batch]("test", 5*batches.by.Size())
+		load(waiting, "a")
+		for range 10 {
+			load(connection(), "a", "b", "c")
+		}
+		f.requests = nil
+		load(waiting, "b", "c")
+		if len(f.requests) > 0 {
+			t.Errorf("want the other inventories to be kept, got requests %q", f.requests)
+		}
+	})
 }
