@@ -17,7 +17,7 @@ const leastHeap = 4
 
 // gcPercent is the default of GOGC in a process with a memory limit. With that of Go, 100, the memory of a large fleet would always be near the
 // limit, so that little is left when many clusters fail at the same time, and most CPU time would be used for garbage collection.
-const gcPercent = 60
+const gcPercent = 50
 
 // heap returns the memory limit of the Go runtime in a container with a memory limit in bytes: 90 % of it, without the memory of the
 // rendering processes, which belong to the same container. All other limits are parts of the result, and their sum is less than it:

@@ -300,8 +300,12 @@ func (c *Cluster) SetPriority(priority int) {
 	c.informer.SetPriority(priority)
 }
 
-// Keep keeps the watches for the time of ParkAfter. Call it when something has changed, or is about to change.
-func (c *Cluster) Keep() { c.parking.keep() }
+// Keep keeps the watches for the time of ParkAfter, and ends a long pause between the probes of a server that is not Connected. Call it when
+// something has changed, or is about to change.
+func (c *Cluster) Keep() {
+	c.parking.keep()
+	c.monitor.hurry()
+}
 
 // IsParked reports whether the watches are closed, because the connection was quiet. The next call of Ready ends this state.
 func (c *Cluster) IsParked() bool { return c.parking.isParked() }

@@ -20,6 +20,8 @@ const (
 	lastProbe  = 5 * time.Minute
 	// steady is how long a server must stay Connected before the pauses start from the minimum again.
 	steady = 2 * time.Minute
+	// hurried is the minimum pause for callers who need the server.
+	hurried = 10 * time.Second
 )
 
 // A monitor probes a server while it is not Connected, and after a failure that the server might have caused. It only runs a
@@ -43,6 +45,8 @@ type monitor struct {
 	// pause is the last pause. connected is the time at which the server was found to be Connected.
 	pause     time.Duration
 	connected time.Time
+	// paused is the start of the current pause after a failed probe, or zero.
+	paused time.Time
 	// kick ends the current pause of the goroutine, or the next one.
 	kick chan struct{}
 }
@@ -69,7 +73,7 @@ func (m *monitor) start() {
 		m.pause = 0
 	case m.state() != transport.Connected:
 		// The server was Connected only briefly. If a server only answers probes, it must not be used all the time.
-		wait = m.next()
+		wait, m.paused = m.next(), time.Now()
 	}
 	m.running.Go(func() { m.run(wait) })
 }
@@ -80,15 +84,30 @@ func (m *monitor) probeNow() {
 	defer m.mu.Unlock()
 	m.pause = 0
 	if m.active {
-		select {
-		case m.kick <- struct{}{}:
-		default: // The goroutine has not received the last one yet.
-		}
+		m.kickLocked()
 		return
 	}
 	if !m.closed {
 		m.active = true
 		m.running.Go(func() { m.run(0) })
+	}
+}
+
+// hurry ends the current pause, unless it is short. The next pause is longer, as usual: callers who need the server often don't make it be probed
+// more often than every ten seconds.
+func (m *monitor) hurry() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.paused.IsZero() && time.Since(m.paused) >= hurried {
+		m.kickLocked()
+	}
+}
+
+// kickLocked ends the current pause, or the next one. The caller holds mu.
+func (m *monitor) kickLocked() {
+	select {
+	case m.kick <- struct{}{}:
+	default: // The goroutine has not received the last one yet.
 	}
 }
 
@@ -101,6 +120,9 @@ func (m *monitor) run(wait time.Duration) {
 		case <-m.root.Done():
 			return
 		}
+		m.mu.Lock()
+		m.paused = time.Time{}
+		m.mu.Unlock()
 		done, ok := m.admit(m.root)
 		if !ok {
 			return
@@ -116,7 +138,7 @@ func (m *monitor) run(wait time.Duration) {
 			m.mu.Unlock()
 			return
 		}
-		wait = m.next()
+		wait, m.paused = m.next(), time.Now()
 		m.mu.Unlock()
 	}
 }

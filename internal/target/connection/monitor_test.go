@@ -4,10 +4,15 @@ package connection
 
 import (
 	"context"
+	"net"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 )
@@ -70,6 +75,72 @@ func TestMonitorHanging(t *testing.T) {
 		m.mu.Unlock()
 		if active {
 			t.Error("want no goroutine for a connected server")
+		}
+	})
+}
+
+// TestMonitorHurries checks when a server is probed that callers need.
+func TestMonitorHurries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, m := newFakeServer()
+		defer m.stop()
+		m.start()
+		synctest.Wait()
+		m.hurry()
+		time.Sleep(probeTime)
+		synctest.Wait()
+		if n := f.probes.Load(); n != 1 {
+			t.Errorf("want no further probe because of a caller during the first one, got %d", n-1)
+		}
+		time.Sleep(30 * time.Minute)
+
+		before := f.probes.Load()
+		for range 60 * 60 {
+			m.hurry()
+			time.Sleep(time.Second)
+		}
+		if n, most := f.probes.Load()-before, int32(time.Hour/(hurried+probeTime)); n < most/2 || n > most {
+			t.Errorf("want %d to %d probes in an hour in which callers always need the server, got %d", most/2, most, n)
+		}
+
+		time.Sleep(lastProbe)
+		f.up.Store(true)
+		time.Sleep(hurried + probeTime)
+		before = f.probes.Load()
+		m.hurry()
+		synctest.Wait()
+		if n := f.probes.Load() - before; n != 1 || m.state() != transport.Connected {
+			t.Errorf("want a server that is back to be found at once when a caller needs it, got %d probes and state %s", n, m.state())
+		}
+		m.hurry()
+		time.Sleep(time.Hour)
+		if n := f.probes.Load() - before; n != 1 {
+			t.Errorf("want no probe of a connected server, got %d", n-1)
+		}
+	})
+}
+
+// TestKeepProbes checks that an unreachable cluster is probed when something has changed for it.
+func TestKeepProbes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dials := atomic.Int32{}
+		c, err := New(&rest.Config{Host: "https://example.org", Dial: func(context.Context, string, string) (net.Conn, error) {
+			dials.Add(1)
+			return nil, errors.New("refused")
+		}}, nothing{}, Options{Monitored: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_ = c.Ready()
+		time.Sleep(30 * time.Minute)
+		synctest.Wait()
+		before := dials.Load()
+		time.Sleep(hurried)
+		c.Keep()
+		synctest.Wait()
+		if n := dials.Load() - before; n != 1 {
+			t.Errorf("want one probe, got %d", n)
 		}
 	})
 }

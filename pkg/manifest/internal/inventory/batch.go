@@ -4,11 +4,13 @@ package inventory
 
 import (
 	"context"
+	"encoding/json"
 	"strconv"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/bytelru"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
@@ -56,8 +58,9 @@ type batch struct {
 	begun time.Time
 
 	// mu is locked before that of Batches.
-	mu      sync.Mutex
-	parents map[string]*unstructured.Unstructured
+	mu sync.Mutex
+	// parents contains the JSON of the parents, which takes a fraction of the memory of what it is decoded to.
+	parents map[string]json.RawMessage
 }
 
 // take returns the parent of a store, or nil if it must be requested. Its version must be the given one. If that is empty, the parent must have
@@ -82,11 +85,17 @@ func (b *Batches) take(ctx context.Context, s *Store, version string) *unstructu
 func (b *Batches) remove(of *batch, s *Store) *unstructured.Unstructured {
 	of.mu.Lock()
 	defer of.mu.Unlock()
-	u, ok := of.parents[s.Ref.Name]
-	if ok {
-		delete(of.parents, s.Ref.Name)
-		b.resize(of, s.Cache)
+	item, ok := of.parents[s.Ref.Name]
+	if !ok {
+		return nil
 	}
+	delete(of.parents, s.Ref.Name)
+	b.resize(of, s.Cache)
+	u := &unstructured.Unstructured{}
+	if err := utiljson.Unmarshal(item, &u.Object); err != nil {
+		return nil
+	}
+	u.SetGroupVersionKind(ssa.SecretKind) // API servers omit it in lists.
 	return u
 }
 
@@ -116,7 +125,7 @@ func (b *Batches) of(c cluster.Cache) *batch {
 // has an error of its own.
 func (b *Batches) fill(ctx context.Context, of *batch, s *Store) {
 	of.begun = time.Now()
-	list := &unstructured.UnstructuredList{}
+	list := &struct{ Items []json.RawMessage }{}
 	params := map[string]string{
 		"labelSelector": object.LabelApplySetID + "," + object.LabelManagedBy + "=" + s.Identity.ManagedBy, "limit": strconv.Itoa(batchSize),
 	}
@@ -126,12 +135,15 @@ func (b *Batches) fill(ctx context.Context, of *batch, s *Store) {
 	}
 	of.mu.Lock()
 	defer of.mu.Unlock()
-	of.parents = make(map[string]*unstructured.Unstructured, len(list.Items))
-	for _, u := range list.Items {
-		of.parents[u.GetName()] = &u
+	of.parents = make(map[string]json.RawMessage, len(list.Items))
+	for _, item := range list.Items {
+		o := struct{ Metadata struct{ Name string } }{}
+		if json.Unmarshal(item, &o) == nil {
+			of.parents[o.Metadata.Name] = item
+		}
 	}
 	if bytelru.SizeOf(of.parents, batchBytes) > b.most {
-		of.parents = map[string]*unstructured.Unstructured{s.Ref.Name: of.parents[s.Ref.Name]}
+		of.parents = map[string]json.RawMessage{s.Ref.Name: of.parents[s.Ref.Name]}
 	}
 	b.resize(of, s.Cache)
 }
