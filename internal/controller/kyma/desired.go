@@ -149,8 +149,7 @@ func keep(out, live *v1alpha1.Manifest) {
 	out.Spec.ForProvider = live.Spec.ForProvider
 }
 
-// annotate sets the intent of a Kyma in the annotations of a desired Manifest. It does not take over a pause that a user
-// requested.
+// annotate sets the intent of a Kyma in the annotations of a desired Manifest. It does not take over a pause that a user requested.
 func annotate(out *v1alpha1.Manifest, k *v1alpha1.Kyma, in intent, live *v1alpha1.Manifest) {
 	switch {
 	case !in.pause:

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -122,5 +123,46 @@ func TestUpdateDetaches(t *testing.T) {
 	}
 	if !isDetached(s.patched[0]) || !strings.Contains(strings.Join(*r.messages, "\n"), "No longer managing module a, version 1.0.0") {
 		t.Errorf("want the annotation and an event, got %v, %q", s.patched[0].Annotations, *r.messages)
+	}
+}
+
+// TestDeleteDetaches checks that the objects of a module that is not managed stay in the cluster, although its Kyma is deleted before the Manifest
+// was detached.
+func TestDeleteDetaches(t *testing.T) {
+	now := metav1.Now()
+	detach := []string{"apply k-a", "ask", "delete k-a"}
+	cases := map[string]struct {
+		reason string
+		kyma   *v1alpha1.Kyma
+		want   []string
+	}{
+		"Managed":   {reason: "The objects of a module that is managed are removed.", kyma: changed(v1alpha1.Module{}), want: []string{"ask", "delete k-a"}},
+		"Unmanaged": {reason: "The annotation is written before the deletion.", kyma: changed(unmanaged()), want: detach},
+		"Mandatory": {
+			reason: "A mandatory module is managed in any case.", want: []string{"ask", "delete k-a"},
+			kyma: changed(unmanaged(), func(k *v1alpha1.Kyma) {
+				k.Status.AtProvider.Modules = []v1alpha1.ModuleStatus{{Name: "a", Origin: v1alpha1.ModuleOriginMandatory}}
+			}),
+		},
+		"Disabled": {reason: "The objects of a module that the Kyma does not have are removed.", kyma: newKyma(), want: []string{"ask", "delete k-a"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := &server{allowed: true}
+			tc.kyma.DeletionTimestamp = &now
+			e := newExternal(s, newRecorder(), nil, nil, installed(newKyma(), newTemplate("a", "regular", "1.0.0")))
+			if _, err := e.Observe(t.Context(), tc.kyma); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := e.Delete(t.Context(), tc.kyma); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, s.writes); diff != "" {
+				t.Errorf("\n%s\nwrites: -want, +got:\n%s", tc.reason, diff)
+			}
+			if len(s.patched) > 0 && !isDetached(s.patched[0]) {
+				t.Errorf("\n%s\nwant the annotation, got %v", tc.reason, s.patched[0].Annotations)
+			}
+		})
 	}
 }

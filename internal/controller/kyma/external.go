@@ -23,8 +23,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 )
 
-// A connector returns an external client for each reconcile. It opens no connection: the external resource of a Kyma is in
-// the control plane.
+// A connector returns an external client for each reconcile. It opens no connection: the external resource of a Kyma is in the control plane.
 type connector struct {
 	store        *store
 	usage        resource.ModernTracker
@@ -160,7 +159,7 @@ func (e *external) observeDeletion(ctx context.Context, k *v1alpha1.Kyma, manife
 
 // planRemoval plans the removal of all Manifests.
 func planRemoval(k *v1alpha1.Kyma, in intent, manifests []*v1alpha1.Manifest) []step {
-	return (&planner{kyma: &v1alpha1.Kyma{ObjectMeta: k.ObjectMeta}, intent: in, manifests: manifests}).plan()
+	return (&planner{kyma: &v1alpha1.Kyma{ObjectMeta: k.ObjectMeta}, deleted: k, intent: in, manifests: manifests}).plan()
 }
 
 // describe returns a text that describes the steps.

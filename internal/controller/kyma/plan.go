@@ -71,8 +71,10 @@ type step struct {
 
 // A planner decides the steps of a Kyma. It does not change its inputs.
 type planner struct {
-	kyma   *v1alpha1.Kyma
-	intent intent
+	kyma *v1alpha1.Kyma
+	// deleted is the Kyma if it is being deleted, or nil. kyma has no modules then.
+	deleted *v1alpha1.Kyma
+	intent  intent
 	// manifests lists the Manifests of the Kyma, including those that are being deleted.
 	manifests []*v1alpha1.Manifest
 	// foreign contains, by name, the Manifests of other owners whose name a module of the Kyma needs.
@@ -187,8 +189,8 @@ func (p *planner) passIntent(s *step) {
 func (p *planner) planDisabled(live *v1alpha1.Manifest) step {
 	s := step{live: live, planned: p.intent.plan, status: statusOf(live)}
 	s.status.Name = moduleOf(p.kyma, live)
-	if isDetached(live) {
-		planDetach(p, &s) // Its Kyma does not have the module any longer, and requested this before.
+	if isDetached(live) || p.deleted != nil && isLeft(p.deleted, live) {
+		planDetach(p, &s) // Its Kyma requested this before.
 		return s
 	}
 	if s.status.State != v1alpha1.StateDeleting {
@@ -350,15 +352,13 @@ func (s *step) fail(message string) {
 	s.stalled = false
 }
 
-// refuse sets the state Error, like fail, and marks the module as stalled: someone must change the Kyma or a Manifest of
-// another owner.
+// refuse sets the state Error, like fail, and marks the module as stalled: someone must change the Kyma or a Manifest of another owner.
 func (s *step) refuse(message string) {
 	s.fail(message)
 	s.stalled = true
 }
 
-// holdBack sets the state Warning, unless the state is worse, and marks the module as stalled: someone must allow the
-// downgrade.
+// holdBack sets the state Warning, unless the state is worse, and marks the module as stalled: someone must allow the downgrade.
 func (s *step) holdBack(message string) {
 	if isWorse(v1alpha1.StateWarning, s.status.State) {
 		setState(&s.status, v1alpha1.StateWarning, v1alpha1.ReasonDowngradeBlocked, message)
@@ -366,8 +366,7 @@ func (s *step) holdBack(message string) {
 	}
 }
 
-// moduleOf returns the module of a Manifest. It ignores a label that a user has changed, so that no two Manifests have the
-// same module.
+// moduleOf returns the module of a Manifest. It ignores a label that a user has changed, so that no two Manifests have the same module.
 func moduleOf(k *v1alpha1.Kyma, m *v1alpha1.Manifest) string {
 	if n := m.Labels[v1alpha1.LabelModuleName]; n != "" && manifestName(k.Name, n) == m.Name {
 		return n

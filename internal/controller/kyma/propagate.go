@@ -25,14 +25,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// A propagator propagates the intent of a Kyma to its Manifests if the managed reconciler does not call Create or Update. It
-// is a reconciler around the managed one, for Kymas that are paused, whose policies forbid updates, or that are being
-// deleted. It is also a finalizer, for Kymas that orphan their Manifests.
+// A propagator propagates the intent of a Kyma to its Manifests if the managed reconciler does not call Create or Update. It is a reconciler around
+// the managed one, for Kymas that are paused, whose policies forbid updates, or that are being deleted. It is also a finalizer, for Kymas that orphan
+// their Manifests.
 //
-// Both reconcilers read the Kyma, and may read different versions of it. This is harmless. A newer version that the managed
-// reconciler reads has caused an event, which starts another reconcile of both, and until then a Manifest does what the Kyma
-// requested before. Only the removal of the finalizer cannot be repeated: RemoveFinalizer propagates the Kyma that the
-// managed reconciler has read, and the API server refuses to update any other version.
+// Both reconcilers read the Kyma, and may read different versions of it. This is harmless. A newer version that the managed reconciler reads has caused
+// an event, which starts another reconcile of both, and until then a Manifest does what the Kyma requested before. Only the removal of the finalizer
+// cannot be repeated: RemoveFinalizer propagates the Kyma that the managed reconciler has read, and the API server refuses to update any other version.
 type propagator struct {
 	resource.Finalizer
 
@@ -46,8 +45,7 @@ type propagator struct {
 // conflictRetry is the delay after a conflict. The cache has the version that caused it within milliseconds.
 const conflictRetry = 50 * time.Millisecond
 
-// Reconcile reconciles a Kyma. If it succeeds, and does not request another reconcile immediately, it has carried out the last
-// edit.
+// Reconcile reconciles a Kyma. If it succeeds, and does not request another reconcile immediately, it has carried out the last edit.
 func (p *propagator) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	edit := p.connector.priorities.LastEdit(req.NamespacedName)
 	wake := &wakeUp{}
@@ -92,8 +90,7 @@ func (p *propagator) reconcile(ctx context.Context, req reconcile.Request) (reco
 	return p.managed.Reconcile(ctx, req)
 }
 
-// isBypassed reports whether the managed reconciler calls neither Create nor Update for a Kyma, and does not remove its
-// finalizer immediately.
+// isBypassed reports whether the managed reconciler calls neither Create nor Update for a Kyma, and does not remove its finalizer immediately.
 func isBypassed(k *v1alpha1.Kyma, policy managed.ManagementPoliciesChecker) bool {
 	if meta.WasDeleted(k) {
 		return isStopped(k, policy) || policy.ShouldDelete()
@@ -138,9 +135,9 @@ func (p *propagator) RemoveFinalizer(ctx context.Context, o resource.Object) err
 	return p.Finalizer.RemoveFinalizer(ctx, o)
 }
 
-// propagate propagates the intent of a Kyma to its Manifests and returns them. It includes Manifests that are being deleted,
-// because a paused one would stay. If one fails, it continues with the others. It must know whether a user has paused a
-// Manifest, so it returns a conflict if the cache has an older version and nothing else failed.
+// propagate propagates the intent of a Kyma to its Manifests and returns them. It includes Manifests that are being deleted, because a paused one would
+// stay. If one fails, it continues with the others. It must know whether a user has paused a Manifest, so it returns a conflict if the cache has an
+// older version and nothing else failed.
 func (p *propagator) propagate(ctx context.Context, k *v1alpha1.Kyma) ([]*v1alpha1.Manifest, error) {
 	manifests, err := p.connector.store.manifests(ctx, k)
 	if err != nil {
@@ -151,6 +148,7 @@ func (p *propagator) propagate(ctx context.Context, k *v1alpha1.Kyma) ([]*v1alph
 	var conflict error
 	in := p.connector.intentOf(k)
 	for _, m := range manifests {
+		in.detach = isLeft(k, m)
 		desired := desiredManifest(k, in, nil, m)
 		if !needsUpdate(m, desired) {
 			continue

@@ -189,6 +189,15 @@ func TestPropagate(t *testing.T) {
 			child:  func(m *v1alpha1.Manifest) { m.Annotations = paused; deleted(m) },
 			want:   outcome{policies: all, writes: 1, ready: "a: is being removed", result: ctrl.Result{RequeueAfter: time.Hour}},
 		},
+		"UnmanagedWhileGoing": {
+			reason: "The garbage collector can delete a Manifest before its objects are detached.",
+			kyma:   func(k *v1alpha1.Kyma) { goes(k); k.Spec.ForProvider.Modules = []v1alpha1.Module{unmanaged()} },
+			child:  deleted,
+			want: outcome{
+				policies: all, writes: 1, annotations: map[string]string{v1alpha1.AnnotationDetach: "true"}, ready: "a: the module is being removed",
+				result: ctrl.Result{RequeueAfter: time.Hour},
+			},
+		},
 		"PausedByUser": {
 			reason: "A Manifest that a user paused stays paused.",
 			child:  func(m *v1alpha1.Manifest) { m.Annotations = pause },

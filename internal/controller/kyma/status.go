@@ -59,8 +59,7 @@ func statusOf(m *v1alpha1.Manifest) v1alpha1.ModuleStatus {
 	return out
 }
 
-// runningVersion returns the version that is running: the desired version of the Manifest, or the version that a rollback
-// restored.
+// runningVersion returns the version that is running: the desired version of the Manifest, or the version that a rollback restored.
 func runningVersion(m *v1alpha1.Manifest) string {
 	st, observed := m.Status.AtProvider.Rollback, m.GetCondition(xpv2.TypeSynced).ObservedGeneration
 	if st != nil && st.RolledBack && observed == m.Generation {
@@ -74,8 +73,7 @@ func setState(m *v1alpha1.ModuleStatus, state v1alpha1.State, reason xpv2.Condit
 	m.State, m.Reason, m.Message = state, string(reason), conditions.Truncate(message, conditions.MaxMessage)
 }
 
-// report writes the modules to the status of a Kyma. Equal steps result in an equal status, which is not written to the API
-// server.
+// report writes the modules to the status of a Kyma. Equal steps result in an equal status, which is not written to the API server.
 func report(k *v1alpha1.Kyma, steps []step) {
 	at := &k.Status.AtProvider
 	at.Modules = listed(steps)

@@ -29,9 +29,8 @@ const fieldManager = "kyma.m.crossplane.io/kyma"
 // would take over a Manifest that belongs to another owner.
 const createOnly = "0"
 
-// apply applies a desired Manifest. It returns false if a Manifest was created or deleted in the meantime, because an event
-// about this starts another reconcile. A desired Manifest with a resource version is applied to this version only, and causes
-// a conflict otherwise.
+// apply applies a desired Manifest. It returns false if a Manifest was created or deleted in the meantime, because an event about this starts another
+// reconcile. A desired Manifest with a resource version is applied to this version only, and causes a conflict otherwise.
 func (s *store) apply(ctx context.Context, k *v1alpha1.Kyma, desired *v1alpha1.Manifest) (bool, error) {
 	o, err := runtime.DefaultUnstructuredConverter.ToUnstructured(desired)
 	if err != nil {
@@ -54,9 +53,8 @@ func (s *store) apply(ctx context.Context, k *v1alpha1.Kyma, desired *v1alpha1.M
 	return true, nil
 }
 
-// removeSurplus removes the labels and annotations that a desired Manifest no longer has, but that server-side apply kept
-// because another field manager owns them too: a user, or an earlier version of the provider. Like the patch of a removal, its
-// patch contains the UID.
+// removeSurplus removes the labels and annotations that a desired Manifest no longer has, but that server-side apply kept because another field
+// manager owns them too: a user, or an earlier version of the provider. Like the patch of a removal, its patch contains the UID.
 func (s *store) removeSurplus(ctx context.Context, got client.Object, desired *v1alpha1.Manifest) error {
 	surplusLabels, surplusAnnotations := surplus(got, desired)
 	if len(surplusLabels)+len(surplusAnnotations) == 0 {
@@ -89,8 +87,7 @@ func surplus(live, desired metav1.Object) (labels, annotations []string) {
 	return labels, annotations
 }
 
-// explain returns an error that explains why the API server refused a desired Manifest. It returns nil if the cached Manifest
-// was out of date.
+// explain returns an error that explains why the API server refused a desired Manifest. It returns nil if the cached Manifest was out of date.
 func (s *store) explain(ctx context.Context, k *v1alpha1.Kyma, desired *v1alpha1.Manifest, err error) error {
 	creates, locked := desired.UID == "", desired.ResourceVersion != ""
 	if kerrors.IsInvalid(err) || kerrors.IsConflict(err) && !creates && !locked {
@@ -119,8 +116,7 @@ func (s *store) isOutdated(ctx context.Context, k *v1alpha1.Kyma, desired *v1alp
 	return live != nil, nil
 }
 
-// remove deletes a Manifest, or releases it if the provider is not allowed to delete it. The finalizer of the Manifest uninstalls
-// the module.
+// remove deletes a Manifest, or releases it if the provider is not allowed to delete it. The finalizer of the Manifest uninstalls the module.
 func (s *store) remove(ctx context.Context, k *v1alpha1.Kyma, m *v1alpha1.Manifest) error {
 	return s.ignoreOutdated(ctx, k, m, s.removals.Remove(ctx, m, ownerOf(k)))
 }
@@ -130,8 +126,7 @@ func ownerOf(k *v1alpha1.Kyma) removal.Owner {
 	return removal.Owner{Kind: v1alpha1.KymaKind, Name: k.Name, UID: k.UID}
 }
 
-// ignoreOutdated returns nil for an error whose cause is that another Manifest has the name. An event about that one starts another
-// reconcile.
+// ignoreOutdated returns nil for an error whose cause is that another Manifest has the name. An event about that one starts another reconcile.
 func (s *store) ignoreOutdated(ctx context.Context, k *v1alpha1.Kyma, m *v1alpha1.Manifest, err error) error {
 	if removal.IsOutdated(err) {
 		if outdated, failed := s.isOutdated(ctx, k, m); outdated || failed != nil {

@@ -59,7 +59,7 @@ type batch struct {
 
 	// mu is locked before that of Batches.
 	mu sync.Mutex
-	// parents contains the JSON of the parents, which takes a fraction of the memory of what it is decoded to.
+	// parents contains the JSON of the parents, which takes a quarter of the memory of what it is decoded to.
 	parents map[string]json.RawMessage
 }
 
