@@ -125,7 +125,9 @@ func (b *Batches) of(c cluster.Cache) *batch {
 // has an error of its own.
 func (b *Batches) fill(ctx context.Context, of *batch, s *Store) {
 	of.begun = time.Now()
-	list := &struct{ Items []json.RawMessage }{}
+	list := &struct {
+		Items []json.RawMessage `json:"items"`
+	}{}
 	params := map[string]string{
 		"labelSelector": object.LabelApplySetID + "," + object.LabelManagedBy + "=" + s.Identity.ManagedBy, "limit": strconv.Itoa(batchSize),
 	}
@@ -137,7 +139,11 @@ func (b *Batches) fill(ctx context.Context, of *batch, s *Store) {
 	defer of.mu.Unlock()
 	of.parents = make(map[string]json.RawMessage, len(list.Items))
 	for _, item := range list.Items {
-		o := struct{ Metadata struct{ Name string } }{}
+		o := struct {
+			Metadata struct {
+				Name string `json:"name"`
+			} `json:"metadata"`
+		}{}
 		if json.Unmarshal(item, &o) == nil {
 			of.parents[o.Metadata.Name] = item
 		}
