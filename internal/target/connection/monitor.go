@@ -45,7 +45,7 @@ type monitor struct {
 	// pause is the last pause. connected is the time at which the server was found to be Connected.
 	pause     time.Duration
 	connected time.Time
-	// paused is the start of the current pause after a failed probe, or zero.
+	// paused is the start of the current pause before a probe, or zero while there is none.
 	paused time.Time
 	// kick ends the current pause of the goroutine, or the next one.
 	kick chan struct{}

@@ -78,7 +78,7 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		if err := o.wait(ctx); err != nil {
 			if err != http.ErrSkipAltProtocol && hasBody(req) { //nolint:errorlint // It is not wrapped.
-				_ = req.Body.Close() // It is not needed.
+				_ = req.Body.Close() // Nothing was sent, and the caller gets the reason.
 			}
 			return nil, err
 		}
