@@ -3,10 +3,12 @@
 package kymactl
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -93,18 +95,25 @@ var _ = Describe("Concurrent pushes", func() {
 		a, b := p.makes(ctx, p.sample("a", "a", 0), "a"), p.makes(ctx, p.sample("b", "b", 0), "b")
 		Expect(a).NotTo(Equal(b))
 		for round := range 5 {
-			// Hold each write of the tag until the other process writes it too.
-			var both sync.WaitGroup
-			both.Add(2)
+			// Neither process writes the tag before both have read it, and neither reads it again before both have written it.
+			asked, written := newMeeting(2), newMeeting(2)
 			r.SetFault(func(_ http.ResponseWriter, q *http.Request) bool {
-				if q.Method == http.MethodPut && strings.HasSuffix(q.URL.Path, "/manifests/1.0.0") {
-					both.Done()
-					both.Wait()
+				if writesTag(q) {
+					asked.wait(q.Context())
 				}
 				return false
 			})
-			base := fmt.Sprintf("%s/m%d", r.Host(), round)
-			one, two := p.start(ctx, "", "module", "push", "a", base), p.start(ctx, "", "module", "push", "b", base)
+			base := fmt.Sprintf("m%d", round)
+			start := func(layout string) *process {
+				x := newProxy(r.URL())
+				x.changes(func(resp *http.Response) {
+					if writesTag(resp.Request) {
+						written.wait(resp.Request.Context())
+					}
+				})
+				return p.start(ctx, "", "module", "push", layout, x.host()+"/"+base)
+			}
+			one, two := start("a"), start("b")
 			first, second := one.wait(), two.wait()
 			r.SetFault(nil)
 			Expect([]int{first.code, second.code}).To(ConsistOf(exitOK, exitExists), first.String()+second.String())
@@ -112,7 +121,7 @@ var _ = Describe("Concurrent pushes", func() {
 			if second.code == exitOK {
 				won, lost = second, first
 			}
-			Expect(digestOf(fetch(ctx, r, fmt.Sprintf("m%d/%s", round, inRegistry), "manifests", "1.0.0"))).To(Equal(won.digest()))
+			Expect(digestOf(fetch(ctx, r, base+"/"+inRegistry, "manifests", "1.0.0"))).To(Equal(won.digest()))
 			Expect(theError(lost)).To(ContainSubstring(won.digest()))
 			Expect(lost.stdout).To(BeEmpty())
 		}
@@ -128,7 +137,11 @@ var _ = Describe("Concurrent pushes", func() {
 			var all []*process
 			for i, layout := range []string{"a", "b"} {
 				x := newProxy(r.URL())
-				x.changes(log.note(i))
+				x.stalls = func(_ int, q *http.Request) bool {
+					log.note(i, q, false)
+					return false
+				}
+				x.changes(func(resp *http.Response) { log.note(i, resp.Request, true) })
 				all = append(all, p.start(ctx, "", "module", "push", layout, x.host()+"/"+base))
 			}
 			var ended []run
@@ -139,8 +152,8 @@ var _ = Describe("Concurrent pushes", func() {
 			for i, done := range ended {
 				Expect(done.code).To(BeElementOf(exitOK, exitExists), done.String)
 				if done.code == exitOK && done.digest() != final {
-					// This is allowed only if the other process wrote the tag after the last read of this one.
-					Expect(log.replacedUnseen(i)).To(BeTrue(), done.String()+ended[1-i].String()+fmt.Sprint(log.events))
+					// This is allowed only if the other process may have written the tag after the last read of this one.
+					Expect(log.mayBeUnseen(i)).To(BeTrue(), done.String()+ended[1-i].String()+fmt.Sprint(log.events))
 				}
 			}
 			Expect([]int{ended[0].code, ended[1].code}).To(ContainElement(exitOK), ended[0].String()+ended[1].String())
@@ -148,37 +161,62 @@ var _ = Describe("Concurrent pushes", func() {
 	})
 })
 
-// A tagLog records the order in which two processes read and write a tag.
+func isTag(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/manifests/1.0.0") }
+
+func writesTag(r *http.Request) bool { return r.Method == http.MethodPut && isTag(r) }
+
+// A meeting lets its participants continue when all of them have come.
+type meeting struct {
+	missing atomic.Int32
+	all     chan struct{}
+}
+
+func newMeeting(n int32) *meeting {
+	m := &meeting{all: make(chan struct{})}
+	m.missing.Store(n)
+	return m
+}
+
+// wait returns when all participants wait, or when the context ends.
+func (m *meeting) wait(ctx context.Context) {
+	if m.missing.Add(-1) == 0 {
+		close(m.all)
+	}
+	select {
+	case <-m.all:
+	case <-ctx.Done():
+	}
+}
+
+// A tagLog records in which order the requests of two processes for a tag began and ended.
 type tagLog struct {
 	mu     sync.Mutex
 	events []tagEvent
 }
 
 type tagEvent struct {
-	who   int
-	wrote bool
+	who           int
+	writes, ended bool
 }
 
-func (l *tagLog) note(who int) func(r *http.Response) {
-	return func(r *http.Response) {
-		if strings.HasSuffix(r.Request.URL.Path, "/manifests/1.0.0") {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.events = append(l.events, tagEvent{who, r.Request.Method == http.MethodPut})
-		}
+func (l *tagLog) note(who int, r *http.Request, ended bool) {
+	if isTag(r) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.events = append(l.events, tagEvent{who, writesTag(r), ended})
 	}
 }
 
-// replacedUnseen reports whether a process read the tag for the last time before the other one wrote it.
-func (l *tagLog) replacedUnseen(who int) bool {
-	lastLook, otherWrote := -1, -1
+// mayBeUnseen reports whether the last read of the tag by a process began before a write by the other one had ended.
+func (l *tagLog) mayBeUnseen(who int) bool {
+	lastRead, otherWrote := -1, -1
 	for i, e := range l.events {
 		switch {
-		case e.who == who && !e.wrote:
-			lastLook = i
-		case e.who != who && e.wrote:
+		case e.who == who && !e.writes && !e.ended:
+			lastRead = i
+		case e.who != who && e.writes && e.ended:
 			otherWrote = i
 		}
 	}
-	return lastLook < otherWrote
+	return lastRead < otherWrote
 }

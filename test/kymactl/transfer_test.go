@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -89,7 +90,9 @@ var _ = Describe("module pull and copy", func() {
 		o := p.start(ctx, "", "module", "pull", source, "-o", p.output("pulled"))
 		Eventually(func() map[string]int64 { return x.blobs() }).Should(And(
 			HaveKeyWithValue(big[1], sizes[big[1]]), HaveKeyWithValue(big[2], sizes[big[2]]), HaveKeyWithValue(big[0], sizes[big[0]]/2)))
-		Eventually(func() bool { return stored(p.at("pulled"), big[1], sizes) && stored(p.at("pulled"), big[2], sizes) }).Should(BeTrue())
+		Eventually(func() []int64 {
+			return []int64{storedSize(p.at("pulled"), "", big[1]), storedSize(p.at("pulled"), "", big[2]), storedSize(p.at("pulled"), ".partial", big[0])}
+		}).Should(Equal([]int64{sizes[big[1]], sizes[big[2]], sizes[big[0]] / 2}))
 		o.kill()
 		x.through()
 		Expect(p.ok(ctx, "module", "pull", source, "-o", "pulled").digest()).To(Equal(digest))
@@ -131,10 +134,17 @@ var _ = Describe("module pull and copy", func() {
 	)
 })
 
-// stored reports whether a layout has a complete blob.
-func stored(path, digest string, sizes map[string]int64) bool {
-	info, err := os.Stat(path + "/blobs/sha256/" + strings.TrimPrefix(digest, "sha256:"))
-	return err == nil && info.Size() == sizes[digest]
+// storedSize returns the size of a blob of a layout, or of a partially written one with its suffix. It is -1 if there is no such blob.
+func storedSize(layout, suffix, digest string) int64 {
+	name := strings.TrimPrefix(digest, "sha256:") + suffix
+	if suffix != "" {
+		name = "." + name
+	}
+	info, err := os.Stat(filepath.Join(layout, "blobs", "sha256", name))
+	if err != nil {
+		return -1
+	}
+	return info.Size()
 }
 
 // A process that ends on a signal leaves no files, and reports the signal.
