@@ -54,8 +54,8 @@ const faultEdits = 20
 // them, and as many Kymas of the others. It ends when the failing clusters have the changes.
 func fault(percent int, f apiserver.Fault) func(ctx context.Context, r *Run, p *report.Phase) error {
 	return func(ctx context.Context, r *Run, p *report.Phase) error {
-		failing := r.share(percent)
-		names := world.Clusters(0, failing)
+		first, last := r.failing(percent)
+		names := world.Clusters(first, last)
 		before, err := r.World.Simulator.CountOf(names)
 		if err != nil {
 			return err
@@ -65,7 +65,7 @@ func fault(percent int, f apiserver.Fault) func(ctx context.Context, r *Run, p *
 		}
 		r.edits++
 		change := fmt.Sprintf("edit %d", r.edits)
-		changed, err := r.editDuring(ctx, failing, change, p)
+		changed, err := r.editDuring(ctx, first, last, change, p)
 		if err != nil {
 			return err
 		}
@@ -77,29 +77,39 @@ func fault(percent int, f apiserver.Fault) func(ctx context.Context, r *Run, p *
 			return err
 		}
 		begin := time.Now()
-		err = r.World.AwaitMessage(ctx, world.Clusters(0, changed), change, r.Timeout)
+		err = r.World.AwaitMessage(ctx, world.Clusters(first, first+changed), change, r.Timeout)
 		p.Values = map[string]float64{
-			"failing": float64(failing), "changed": float64(changed), "requests_to_failing": float64(during - before),
+			"failing": float64(last - first), "changed": float64(changed), "requests_to_failing": float64(during - before),
 			"recovery_s": time.Since(begin).Seconds(),
 		}
 		return err
 	}
 }
 
-// editDuring lets users edit Kymas for the time of a fault. It returns the number of failing clusters whose Kymas were changed; these are
-// the first ones.
-func (r *Run) editDuring(ctx context.Context, failing int, change string, p *report.Phase) (changed int, err error) {
+// failing returns the range of the clusters that fail in the next phase with a fault. These are other clusters than in the phase before, because the
+// pauses between probes are longer if a cluster failed a moment ago. The second half of the clusters never fails.
+func (r *Run) failing(percent int) (first, last int) {
+	size := r.share(percent)
+	groups := max(r.working()/2/size, 1)
+	first = r.faults % groups * size
+	r.faults++
+	return first, first + size
+}
+
+// editDuring lets users edit Kymas for the time of a fault: those of the failing clusters between first and last, and those of clusters that never
+// fail. It returns the number of failing clusters whose Kymas were changed; these are the first ones.
+func (r *Run) editDuring(ctx context.Context, first, last int, change string, p *report.Phase) (changed int, err error) {
 	done := make(chan struct{})
 	timer := time.AfterFunc(r.Fault, func() { close(done) })
 	defer timer.Stop()
 	every := max(r.Fault/faultEdits, time.Millisecond)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
-		changed, err = r.changeEach(ctx, every, failing, change, done)
+		changed, err = r.changeEach(ctx, every, first, last, change, done)
 		return err
 	})
 	g.Go(func() (err error) {
-		u := &users{run: r, every: every, first: failing, last: r.working()}
+		u := &users{run: r, every: every, first: max(r.working()/2, last), last: r.working()}
 		p.Edits, err = u.edit(ctx, 2*faultEdits, done)
 		return err
 	})
@@ -107,12 +117,12 @@ func (r *Run) editDuring(ctx context.Context, failing int, change string, p *rep
 	return changed, err
 }
 
-// changeEach changes the Kymas of the first clusters, one at each interval, until done is closed. It does not wait for the clusters.
-func (r *Run) changeEach(ctx context.Context, every time.Duration, clusters int, change string, done <-chan struct{}) (changed int, err error) {
+// changeEach changes the Kymas of the clusters between first and last, one at each interval, until done is closed. It does not wait for the clusters.
+func (r *Run) changeEach(ctx context.Context, every time.Duration, first, last int, change string, done <-chan struct{}) (changed int, err error) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	for changed < clusters {
-		if err := r.World.Change(ctx, changed, change); err != nil {
+	for first+changed < last {
+		if err := r.World.Change(ctx, first+changed, change); err != nil {
 			return changed, err
 		}
 		changed++

@@ -86,6 +86,25 @@ func TestExposure(t *testing.T) {
 	}
 }
 
+// TestFailing checks that the clusters of the last phase do not fail again at once, and that there are clusters that never fail.
+func TestFailing(t *testing.T) {
+	for clusters, want := range map[int][][2]int{
+		2:   {{0, 1}, {0, 1}},
+		50:  {{0, 5}, {5, 10}, {10, 15}, {15, 20}, {20, 25}, {0, 5}},
+		105: {{0, 10}, {10, 20}, {20, 30}, {30, 40}, {40, 50}, {0, 10}},
+	} {
+		r := &Run{World: &world.World{Options: world.Options{Clusters: clusters}}}
+		var got [][2]int
+		for range want {
+			first, last := r.failing(10)
+			got = append(got, [2]int{first, last})
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%d clusters: -want, +got:\n%s", clusters, diff)
+		}
+	}
+}
+
 // TestCanaries checks that the first wave consists of clusters that were not removed.
 func TestCanaries(t *testing.T) {
 	r := &Run{World: &world.World{Options: world.Options{Clusters: 16}}, removed: 1}

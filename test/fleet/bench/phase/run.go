@@ -33,8 +33,8 @@ type Run struct {
 
 	// before is the state at the beginning of the phase.
 	before report.Snapshot
-	// edits is the number of edits until now, and version is the version of the modules.
-	edits, version int
+	// edits is the number of edits until now, faults is the number of phases with a fault, and version is the version of the modules.
+	edits, faults, version int
 	// removed is the number of clusters that were removed. They are the last ones.
 	removed int
 }
