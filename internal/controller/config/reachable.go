@@ -46,6 +46,10 @@ const (
 	minInterval = 5 * time.Second
 )
 
+// writers is the maximum number of configs whose status is written at the same time. When thousands of clusters become unreachable at once, the
+// users of the others share the API server with these writes.
+const writers = 4
+
 // maxEndpoint is the maximum length of an endpoint in the API.
 const maxEndpoint = 512
 
@@ -76,7 +80,7 @@ func setupReachable(mgr ctrl.Manager, o controller.Options, k kind, shards *shar
 	object, _ := r.fresh()
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
-		WithOptions(ctrlcontroller.Options{MaxConcurrentReconciles: o.MaxConcurrentReconciles, RateLimiter: ratelimiter.NewController()}).
+		WithOptions(ctrlcontroller.Options{MaxConcurrentReconciles: min(writers, o.MaxConcurrentReconciles), RateLimiter: ratelimiter.NewController()}).
 		For(object).
 		WatchesRawSource(source.Func(func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 			r.attempts.listen(r.kind, func(n types.NamespacedName) { q.Add(reconcile.Request{NamespacedName: n}) })
