@@ -3,11 +3,8 @@
 package kyma
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"maps"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -17,6 +14,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/naming"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
 
@@ -207,11 +205,8 @@ func contains(all, some map[string]string) bool {
 	return true
 }
 
-// These are the maximum lengths of names.
-const (
-	maxName  = 253
-	maxLabel = 63
-)
+// maxLabel is the maximum length of the value of a label.
+const maxLabel = 63
 
 // contentOf returns the Manifest that a ModuleTemplate defines for a module: its content, its cluster, and its labels. The channel is empty
 // if the module is pinned.
@@ -221,9 +216,9 @@ func (p *planner) contentOf(t *v1alpha1.ModuleTemplate, m *v1alpha1.Module, chan
 		return nil, err
 	}
 	out := &v1alpha1.Manifest{}
-	out.Namespace, out.Name = p.kyma.Namespace, manifestName(p.kyma.Name, m.Name)
+	out.Namespace, out.Name = p.kyma.Namespace, naming.OfModule(p.kyma.Name, m.Name)
 	out.Labels = map[string]string{
-		v1alpha1.LabelKymaName:   shorten(p.kyma.Name, maxLabel),
+		v1alpha1.LabelKymaName:   naming.Shorten(p.kyma.Name, maxLabel),
 		v1alpha1.LabelModuleName: m.Name,
 		v1alpha1.LabelManagedBy:  v1alpha1.ManagedBy,
 	}
@@ -260,19 +255,4 @@ func addDescriptor(p *v1alpha1.ManifestParameters, t *v1alpha1.ModuleTemplate) e
 	}
 	p.Component = &v1alpha1.ComponentDigest{Component: *t.Spec.Component, Digest: t.Status.Digest}
 	return nil
-}
-
-// manifestName returns the name of the Manifest of a module: <kyma>-<module>.
-func manifestName(kyma, module string) string {
-	return shorten(kyma+"-"+module, maxName)
-}
-
-// shorten truncates a name that is too long. A hash of the whole name keeps it unique.
-func shorten(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	sum := sha256.Sum256([]byte(s))
-	suffix := "-" + hex.EncodeToString(sum[:5])
-	return strings.TrimRight(s[:most-len(suffix)], ".-") + suffix
 }

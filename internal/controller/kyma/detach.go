@@ -6,28 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// isUnmanaged reports whether the objects of a module stay in the cluster without being managed.
-func isUnmanaged(m *v1alpha1.Module) bool { return m.Managed != nil && !*m.Managed }
-
 // isDetached reports whether the objects of a Manifest stay in the cluster when it is deleted.
 func isDetached(m *v1alpha1.Manifest) bool { return m.Annotations[v1alpha1.AnnotationDetach] == "true" }
-
-// isLeft reports whether the objects of a Manifest stay in the cluster because its Kyma, which is being deleted, does not manage the module. The Kyma
-// can be deleted before the Manifest is detached.
-func isLeft(k *v1alpha1.Kyma, m *v1alpha1.Manifest) bool {
-	name := moduleOf(k, m)
-	mandatory := func(s v1alpha1.ModuleStatus) bool {
-		return s.Name == name && s.Origin == v1alpha1.ModuleOriginMandatory
-	}
-	return meta.WasDeleted(k) && !slices.ContainsFunc(k.Status.AtProvider.Modules, mandatory) &&
-		slices.ContainsFunc(k.Spec.ForProvider.Modules, func(o v1alpha1.Module) bool { return o.Name == name && isUnmanaged(&o) })
-}
 
 // planUnmanaged plans the step for a module that is not managed. Its Manifest is deleted, and detaches the objects. The module then counts
 // as Ready, because nothing is known about its objects. Whether its ModuleTemplate exists does not matter.

@@ -15,8 +15,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// unmanaged is a module that is not managed.
-func unmanaged() v1alpha1.Module { return v1alpha1.Module{Name: "a", Managed: new(false)} }
+// withoutManagement returns a module that is not managed.
+func withoutManagement() v1alpha1.Module { return v1alpha1.Module{Name: "a", Managed: new(false)} }
 
 // detaching marks a Manifest whose objects stay in the cluster.
 func detaching(m *v1alpha1.Manifest) {
@@ -36,13 +36,13 @@ func TestPlanUnmanaged(t *testing.T) {
 	live := func(change ...func(*v1alpha1.Manifest)) *v1alpha1.Manifest {
 		return installed(newKyma(), regular, change...)
 	}
-	known := changed(unmanaged(), func(k *v1alpha1.Kyma) {
+	known := changed(withoutManagement(), func(k *v1alpha1.Kyma) {
 		k.Status.AtProvider.Modules = []v1alpha1.ModuleStatus{{Name: "a", Version: "1.0.0", Channel: "regular"}}
 	})
-	orphaned := changed(unmanaged(), func(k *v1alpha1.Kyma) {
+	orphaned := changed(withoutManagement(), func(k *v1alpha1.Kyma) {
 		k.Spec.ManagementPolicies = xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionUpdate}
 	})
-	planned := changed(unmanaged(), func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Mode = v1alpha1.ModePlan })
+	planned := changed(withoutManagement(), func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Mode = v1alpha1.ModePlan })
 	cases := map[string]struct {
 		reason    string
 		kyma      *v1alpha1.Kyma
@@ -50,14 +50,14 @@ func TestPlanUnmanaged(t *testing.T) {
 		live      *v1alpha1.Manifest
 		want      want
 	}{
-		"Begin":       {"The Manifest is deleted, and leaves its objects.", changed(unmanaged()), templates, live(), want{actionDelete, v1alpha1.StateProcessing, "Progressing", "1.0.0", true}},
-		"NoTemplate":  {"The ModuleTemplate does not matter.", changed(unmanaged()), nil, live(), want{actionDelete, v1alpha1.StateProcessing, "Progressing", "1.0.0", true}},
+		"Begin":       {"The Manifest is deleted, and leaves its objects.", changed(withoutManagement()), templates, live(), want{actionDelete, v1alpha1.StateProcessing, "Progressing", "1.0.0", true}},
+		"NoTemplate":  {"The ModuleTemplate does not matter.", changed(withoutManagement()), nil, live(), want{actionDelete, v1alpha1.StateProcessing, "Progressing", "1.0.0", true}},
 		"Policies":    {"Policies that forbid deletions would leave the labels.", orphaned, templates, live(), want{actionDelete, v1alpha1.StateProcessing, "Progressing", "1.0.0", true}},
-		"Interrupted": {"A Manifest that was annotated, and not deleted, is deleted.", changed(unmanaged()), templates, live(detaching), want{actionDelete, v1alpha1.StateProcessing, "Progressing", "1.0.0", true}},
-		"Waiting":     {"A Manifest that is being deleted is waited for.", changed(unmanaged()), templates, live(detaching, deleted), want{actionNone, v1alpha1.StateProcessing, "Progressing", "1.0.0", false}},
-		"Removing":    {"A removal that has begun continues.", changed(unmanaged()), templates, live(deleted), want{actionNone, v1alpha1.StateDeleting, "Deleting", "1.0.0", false}},
+		"Interrupted": {"A Manifest that was annotated, and not deleted, is deleted.", changed(withoutManagement()), templates, live(detaching), want{actionDelete, v1alpha1.StateProcessing, "Progressing", "1.0.0", true}},
+		"Waiting":     {"A Manifest that is being deleted is waited for.", changed(withoutManagement()), templates, live(detaching, deleted), want{actionNone, v1alpha1.StateProcessing, "Progressing", "1.0.0", false}},
+		"Removing":    {"A removal that has begun continues.", changed(withoutManagement()), templates, live(deleted), want{actionNone, v1alpha1.StateDeleting, "Deleting", "1.0.0", false}},
 		"Done":        {"Without a Manifest, nothing is left to do, and the module does not keep the Kyma from being Ready.", known, templates, nil, want{actionNone, v1alpha1.StateReady, "Unmanaged", "1.0.0", false}},
-		"Never":       {"A module that was never installed is not installed.", changed(unmanaged()), templates, nil, want{actionNone, v1alpha1.StateReady, "Unmanaged", "", false}},
+		"Never":       {"A module that was never installed is not installed.", changed(withoutManagement()), templates, nil, want{actionNone, v1alpha1.StateReady, "Unmanaged", "", false}},
 		"Planned":     {"A plan changes nothing but the mode.", planned, templates, live(), want{actionPropagate, v1alpha1.StateProcessing, "Planned", "1.0.0", false}},
 		"Again":       {"A module that is managed again gets a Manifest.", changed(v1alpha1.Module{Managed: new(true)}), templates, nil, want{actionCreate, v1alpha1.StateProcessing, "Progressing", "1.0.0", false}},
 		"AgainAtOnce": {"If the deletion has not begun, the annotation is removed.", changed(v1alpha1.Module{}), templates, live(detaching), want{actionPropagate, v1alpha1.StateReady, "Available", "1.0.0", false}},
@@ -84,7 +84,7 @@ func TestPlanUnmanaged(t *testing.T) {
 // TestMandatoryIsManaged checks that the owner of a Kyma cannot stop managing a mandatory module, and that the status says so.
 func TestMandatoryIsManaged(t *testing.T) {
 	regular := newTemplate("a", "regular", "1.0.0")
-	p := newPlanner(changed(unmanaged()), []v1alpha1.ModuleTemplate{regular}, installed(newKyma(), regular))
+	p := newPlanner(changed(withoutManagement()), []v1alpha1.ModuleTemplate{regular}, installed(newKyma(), regular))
 	p.mandatory = map[string]bool{"a": true}
 	s := p.plan()[0]
 	if s.action != actionNone || s.status.State != v1alpha1.StateWarning || !strings.Contains(s.status.Message, "managed are ignored") {
@@ -110,7 +110,7 @@ func TestDetachedIsKept(t *testing.T) {
 // TestUpdateDetaches checks that the annotation is written before the Manifest is deleted, and that an event reports it.
 func TestUpdateDetaches(t *testing.T) {
 	s, r := &server{allowed: true}, newRecorder()
-	k := changed(unmanaged())
+	k := changed(withoutManagement())
 	e := newExternal(s, r, nil, nil, installed(newKyma(), newTemplate("a", "regular", "1.0.0")))
 	if _, err := e.Observe(t.Context(), k); err != nil {
 		t.Fatal(err)
@@ -137,10 +137,10 @@ func TestDeleteDetaches(t *testing.T) {
 		want   []string
 	}{
 		"Managed":   {reason: "The objects of a module that is managed are removed.", kyma: changed(v1alpha1.Module{}), want: []string{"ask", "delete k-a"}},
-		"Unmanaged": {reason: "The annotation is written before the deletion.", kyma: changed(unmanaged()), want: detach},
+		"Unmanaged": {reason: "The annotation is written before the deletion.", kyma: changed(withoutManagement()), want: detach},
 		"Mandatory": {
 			reason: "A mandatory module is managed in any case.", want: []string{"ask", "delete k-a"},
-			kyma: changed(unmanaged(), func(k *v1alpha1.Kyma) {
+			kyma: changed(withoutManagement(), func(k *v1alpha1.Kyma) {
 				k.Status.AtProvider.Modules = []v1alpha1.ModuleStatus{{Name: "a", Origin: v1alpha1.ModuleOriginMandatory}}
 			}),
 		},

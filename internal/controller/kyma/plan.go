@@ -20,6 +20,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/catalogue"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/naming"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/unmanaged"
 )
 
 // An action is the change that a step makes to a Manifest.
@@ -112,7 +114,7 @@ func (c *connector) newPlanner(ctx context.Context, k *v1alpha1.Kyma, manifests 
 		if p.catalogues[module], err = c.store.catalogue(ctx, module); err != nil {
 			return nil, err
 		}
-		name := manifestName(k.Name, module)
+		name := naming.OfModule(k.Name, module)
 		if slices.ContainsFunc(manifests, func(m *v1alpha1.Manifest) bool { return m.Name == name }) {
 			continue
 		}
@@ -152,7 +154,7 @@ func (p *planner) plan() []step {
 	}
 	out := make([]step, 0, len(p.modules)+len(p.manifests))
 	for i := range p.modules {
-		name := manifestName(p.kyma.Name, p.modules[i].Name)
+		name := naming.OfModule(p.kyma.Name, p.modules[i].Name)
 		out = append(out, p.planEnabled(&p.modules[i], byName[name]))
 		delete(byName, name)
 	}
@@ -189,7 +191,7 @@ func (p *planner) passIntent(s *step) {
 func (p *planner) planDisabled(live *v1alpha1.Manifest) step {
 	s := step{live: live, planned: p.intent.plan, status: statusOf(live)}
 	s.status.Name = moduleOf(p.kyma, live)
-	if isDetached(live) || p.deleted != nil && isLeft(p.deleted, live) {
+	if isDetached(live) || p.deleted != nil && unmanaged.IsLeft(p.deleted, live) {
 		planDetach(p, &s) // Its Kyma requested this before.
 		return s
 	}
@@ -202,7 +204,7 @@ func (p *planner) planDisabled(live *v1alpha1.Manifest) step {
 // planEnabled plans the step for a module that the Kyma has.
 func (p *planner) planEnabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step {
 	s := step{live: live, demand: wanted, planned: p.intent.plan || m.Mode == v1alpha1.ModePlan}
-	if isUnmanaged(m) && !p.mandatory[m.Name] {
+	if unmanaged.Is(m) && !p.mandatory[m.Name] {
 		return planUnmanaged(p, s, m)
 	}
 	s.choice = p.choose(m, live)
@@ -368,7 +370,7 @@ func (s *step) holdBack(message string) {
 
 // moduleOf returns the module of a Manifest. It ignores a label that a user has changed, so that no two Manifests have the same module.
 func moduleOf(k *v1alpha1.Kyma, m *v1alpha1.Manifest) string {
-	if n := m.Labels[v1alpha1.LabelModuleName]; n != "" && manifestName(k.Name, n) == m.Name {
+	if n := m.Labels[v1alpha1.LabelModuleName]; n != "" && naming.OfModule(k.Name, n) == m.Name {
 		return n
 	}
 	return strings.TrimPrefix(m.Name, k.Name+"-")

@@ -22,6 +22,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/unmanaged"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
@@ -148,7 +149,7 @@ func (p *propagator) propagate(ctx context.Context, k *v1alpha1.Kyma) ([]*v1alph
 	var conflict error
 	in := p.connector.intentOf(k)
 	for _, m := range manifests {
-		in.detach = isLeft(k, m)
+		in.detach = unmanaged.IsLeft(k, m)
 		desired := desiredManifest(k, in, nil, m)
 		if !needsUpdate(m, desired) {
 			continue

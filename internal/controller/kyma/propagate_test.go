@@ -191,7 +191,7 @@ func TestPropagate(t *testing.T) {
 		},
 		"UnmanagedWhileGoing": {
 			reason: "The garbage collector can delete a Manifest before its objects are detached.",
-			kyma:   func(k *v1alpha1.Kyma) { goes(k); k.Spec.ForProvider.Modules = []v1alpha1.Module{unmanaged()} },
+			kyma:   func(k *v1alpha1.Kyma) { goes(k); k.Spec.ForProvider.Modules = []v1alpha1.Module{withoutManagement()} },
 			child:  deleted,
 			want: outcome{
 				policies: all, writes: 1, annotations: map[string]string{v1alpha1.AnnotationDetach: "true"}, ready: "a: the module is being removed",

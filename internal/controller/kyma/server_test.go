@@ -21,6 +21,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/naming"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
@@ -63,7 +64,7 @@ func startServer(t *testing.T) client.Client {
 func (s *serverTest) get() *v1alpha1.Manifest {
 	s.Helper()
 	m := &v1alpha1.Manifest{}
-	if err := s.client.Get(s.Context(), client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: manifestName(s.kyma.Name, "a")}, m); err != nil {
+	if err := s.client.Get(s.Context(), client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: naming.OfModule(s.kyma.Name, "a")}, m); err != nil {
 		s.Fatal(err)
 	}
 	return m

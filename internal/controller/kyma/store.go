@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/naming"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/removal"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
@@ -128,7 +129,7 @@ func (s *store) manifests(ctx context.Context, k *v1alpha1.Kyma) ([]*v1alpha1.Ma
 func (s *store) hasUnknown(ctx context.Context, k *v1alpha1.Kyma, known []*v1alpha1.Manifest) (bool, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind(v1alpha1.ManifestKind + "List"))
-	err := s.server.List(ctx, list, client.InNamespace(k.Namespace), client.MatchingLabels{v1alpha1.LabelKymaName: shorten(k.Name, maxLabel)})
+	err := s.server.List(ctx, list, client.InNamespace(k.Namespace), client.MatchingLabels{v1alpha1.LabelKymaName: naming.Shorten(k.Name, maxLabel)})
 	return slices.ContainsFunc(list.Items, func(m metav1.PartialObjectMetadata) bool {
 		return ownerUID(&m) == k.UID && !slices.ContainsFunc(known, func(c *v1alpha1.Manifest) bool { return c.UID == m.UID })
 	}), errors.Wrap(err, "cannot list the Manifests of the Kyma")

@@ -78,17 +78,6 @@ func TestNameOfKyma(t *testing.T) {
 	}
 }
 
-func TestManifestName(t *testing.T) {
-	long := make([]byte, maxName)
-	for i := range long {
-		long[i] = 'x'
-	}
-	a, b := manifestName(string(long), "a"), manifestName(string(long), "b")
-	if manifestName("k", "a") != "k-a" || len(a) > maxName || a == b {
-		t.Errorf("manifestName(...): %q, %q", a, b)
-	}
-}
-
 // A line is a queue that records its items.
 type line struct {
 	queue

@@ -81,8 +81,7 @@ func (r *reporter) recordApply(mr *v1alpha1.Manifest, res engine.Result) {
 	r.recordHooks(mr, res)
 }
 
-// recordRemoval records the objects that a step of the removal did not delete, and those that it deleted although others
-// created them.
+// recordRemoval records the objects that a step of the removal did not delete, and those that it deleted although others created them.
 func (r *reporter) recordRemoval(mr *v1alpha1.Manifest, res engine.Removal) {
 	r.recordStays(mr, res.Kept, res.KeptAdopted, res.HandedOver, res.LeftBehind, res.Rebuilt)
 	r.recordHookFailures(mr, res.HookFailures)

@@ -184,8 +184,7 @@ func (e *external) observeBundle(ctx context.Context, mr *v1alpha1.Manifest) (en
 	return e.engine.Observe(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 }
 
-// reportOwner stops changes of the bundle from causing passes if the bundle belongs to another owner, and records whether this is the
-// wrong cluster.
+// reportOwner stops changes of the bundle from causing passes if the bundle belongs to another owner, and records whether this is the wrong cluster.
 func (e *external) reportOwner(err error) {
 	if wrong := isWrongCluster(err); e.misplaced != nil && (wrong || err == nil) {
 		e.misplaced(wrong)

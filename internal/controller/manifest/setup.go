@@ -37,6 +37,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/timeout"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/unmanaged"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 )
 
@@ -84,7 +85,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer,
 	if err := values.Index(ctx, mgr.GetFieldIndexer()); err != nil {
 		return nil, err
 	}
-	r := managed.NewReconciler(mgr, resource.ManagedKind(v1alpha1.ManifestGroupVersionKind), reconcilerOptions(o, &connector{
+	r := managed.NewReconciler(mgr, resource.ManagedKind(v1alpha1.ManifestGroupVersionKind), reconcilerOptions(o, unmanaged.Connector(&connector{
 		client: mgr.GetClient(),
 		usage: &config.UsageTracker{
 			ModernTracker: resource.NewProviderConfigUsageTracker(mgr.GetClient(), &v1alpha1.ProviderConfigUsage{}), Client: mgr.GetClient(),
@@ -108,7 +109,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer,
 		firstUpdate: o.ChangeLogOptions == nil,
 		priorityOf:  o.Running.Of,
 		repaired:    history.RecordRepairs(o.Logger.WithValues("controller", "history")),
-	}, shares, record, name)...)
+	}, mgr.GetClient(), mgr.GetAPIReader()), shares, record, name)...)
 	rotations, err := config.SetupRotations(mgr, o.Options.Options, o.Connections, o.Shards)
 	if err != nil {
 		return nil, err
@@ -137,9 +138,11 @@ func pacing(o Options, r reconcile.Reconciler) reconcile.Reconciler {
 	return priority.ResyncPolls(requeue.WithStopRetries(r, func() time.Duration { return settings.Spread(o.PollInterval, o.PollJitter) }), latest)
 }
 
-func reconcilerOptions(o Options, c *connector, shares *share.Shares, record event.Recorder, name string) []managed.ReconcilerOption {
+func reconcilerOptions(
+	o Options, c managed.TypedExternalConnector[*v1alpha1.Manifest], shares *share.Shares, record event.Recorder, name string,
+) []managed.ReconcilerOption {
 	return append(o.Reconciler(name, record),
-		managed.WithTypedExternalConnector(share.Limited(timeout.Limited[*v1alpha1.Manifest](c, o.Timeout), shares)),
+		managed.WithTypedExternalConnector(share.Limited(timeout.Limited(c, o.Timeout), shares)),
 		managed.WithPollIntervalHook(pollIntervalHook(o.PollJitter)))
 }
 

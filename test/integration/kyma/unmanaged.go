@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -118,12 +119,16 @@ var _ = Describe("A module that is not managed", func() {
 		s.RemoveKyma(ctx, "kyma")
 	})
 
-	It("stays in the cluster when its Kyma is deleted", func(ctx SpecContext) {
+	DescribeTable("stays in the cluster when its Kyma is deleted", func(ctx SpecContext, policy metav1.DeletionPropagation) {
 		before := only(ctx)
 		s.UpdateKyma(ctx, "kyma", setManaged(false))
-		s.RemoveKyma(ctx, "kyma")
+		s.RemoveKyma(ctx, "kyma", client.PropagationPolicy(policy))
 		left := only(ctx)
 		Expect(left.UID).To(Equal(before.UID))
 		Expect(left.DeletionTimestamp).To(BeNil())
-	})
+	},
+		Entry("in the background", metav1.DeletePropagationBackground),
+		// The garbage collector deletes the Manifests while the provider marks them.
+		Entry("in the foreground", metav1.DeletePropagationForeground),
+	)
 })

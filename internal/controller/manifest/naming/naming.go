@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// maxName is the maximum length of the name of a Secret.
+// maxName is the maximum length of the name of an object.
 const maxName = 253
 
 // separator ends the namespace at the beginning of the name of an inventory. The name of a namespace cannot contain it.

@@ -112,3 +112,11 @@ func TestValidate(t *testing.T) {
 		})
 	}
 }
+
+func TestOfModule(t *testing.T) {
+	long := strings.Repeat("x", maxName)
+	a, b := OfModule(long, "a"), OfModule(long, "b")
+	if OfModule("k", "a") != "k-a" || len(a) > maxName || a == b {
+		t.Errorf("OfModule(...): %q, %q", a, b)
+	}
+}
