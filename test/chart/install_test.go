@@ -5,6 +5,7 @@ package chart
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -14,7 +15,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,29 +24,38 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
-// podMonitors is a CRD with the fields of PodMonitors that the chart sets, according to the API reference of the Prometheus operator.
-func podMonitors() *apiextensionsv1.CustomResourceDefinition {
-	text := apiextensionsv1.JSONSchemaProps{Type: "string"}
-	object := func(props map[string]apiextensionsv1.JSONSchemaProps) apiextensionsv1.JSONSchemaProps {
-		return apiextensionsv1.JSONSchemaProps{Type: "object", Properties: props}
+// podMonitors returns a directory with the CRD of PodMonitors. It has the fields that the chart sets, according to the API reference of the
+// Prometheus operator.
+func podMonitors(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	text := `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: podmonitors.monitoring.coreos.com}
+spec:
+  group: monitoring.coreos.com
+  scope: Namespaced
+  names: {plural: podmonitors, kind: PodMonitor, listKind: PodMonitorList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              selector: {type: object, x-kubernetes-preserve-unknown-fields: true}
+              podMetricsEndpoints:
+                type: array
+                items: {type: object, properties: {port: {type: string}, interval: {type: string}}}
+`
+	if err := os.WriteFile(filepath.Join(dir, "podmonitors.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	free := true
-	selector := apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &free}
-	endpoint := object(map[string]apiextensionsv1.JSONSchemaProps{"port": text, "interval": text})
-	schema := object(map[string]apiextensionsv1.JSONSchemaProps{"spec": object(map[string]apiextensionsv1.JSONSchemaProps{
-		"selector":            selector,
-		"podMetricsEndpoints": {Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &endpoint}},
-	})})
-	return &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: "podmonitors.monitoring.coreos.com"},
-		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: "monitoring.coreos.com", Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "podmonitors", Kind: "PodMonitor", ListKind: "PodMonitorList"},
-			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
-				Name: "v1", Served: true, Storage: true, Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &schema},
-			}},
-		},
-	}
+	return dir
 }
 
 // start starts a real control plane, whose nodes are simulated, and stops it at the end of the test.
@@ -83,18 +92,9 @@ func TestInstall(t *testing.T) {
 	checkRunning(t, admin, 2)
 	checkKinds(t, admin, crds)
 
-	if err := admin.Create(t.Context(), podMonitors()); err != nil {
+	if err := c.InstallCRDs(t.Context(), podMonitors(t)); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "PodMonitors are served", func(ctx context.Context) (bool, string, error) {
-		crd := podMonitors()
-		err := admin.Get(ctx, client.ObjectKeyFromObject(crd), crd)
-		served := false
-		for _, cond := range crd.Status.Conditions {
-			served = served || cond.Type == apiextensionsv1.Established && cond.Status == apiextensionsv1.ConditionTrue
-		}
-		return served, fmt.Sprint(crd.Status.Conditions), err
-	})
 	h.mustRun(t, "upgrade", release, h.chart, "--namespace", namespace, "--wait", "--timeout=5m", "--set=replicas=3",
 		"--set=metrics.podMonitor.enabled=true", "--set=inCluster.enabled=true", "--set=inCluster.namespaces={team-a}", "--set=networkPolicy.from=null")
 	checkRunning(t, admin, 3)
@@ -131,12 +131,11 @@ func checkRunning(t *testing.T, c client.Client, replicas int32) {
 	t.Helper()
 	key := client.ObjectKey{Namespace: namespace, Name: release}
 	d := &appsv1.Deployment{}
-	if err := c.Get(t.Context(), key, d); err != nil {
-		t.Fatal(err)
-	}
-	if d.Status.AvailableReplicas != replicas {
-		t.Errorf("want %d replicas, got %+v", replicas, d.Status)
-	}
+	// Helm does not wait for this status.
+	await(t, "the Deployment reports its replicas", func(ctx context.Context) (bool, string, error) {
+		err := c.Get(ctx, key, d)
+		return d.Status.AvailableReplicas == replicas, fmt.Sprintf("%+v", d.Status), err
+	})
 	await(t, "a PodDisruptionBudget protects the pods", func(ctx context.Context) (bool, string, error) {
 		b := &policyv1.PodDisruptionBudget{}
 		err := c.Get(ctx, key, b)

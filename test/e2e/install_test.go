@@ -3,6 +3,8 @@
 package e2e
 
 import (
+	"context"
+
 	"github.com/google/go-containerregistry/pkg/crane"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -39,8 +41,14 @@ var _ = Describe("The packages", func() {
 			"providerconfigs.kyma.m.crossplane.io", "clusterproviderconfigs.kyma.m.crossplane.io", "providerconfigusages.kyma.m.crossplane.io",
 			"kymaenvironments." + platformGroup, "xkymaenvironments." + platformGroup, "kymaenvironmentclaims." + platformGroup,
 		} {
-			d := must(fetched(ctx, env.controlClient, client.ObjectKey{Name: name}, &apiextensionsv1.CustomResourceDefinition{}))
-			Expect(d.Status.Conditions).To(ContainElement(SatisfyAll(
+			// Crossplane creates the CRDs of a composite resource after its package has become healthy.
+			Eventually(func(ctx context.Context) ([]apiextensionsv1.CustomResourceDefinitionCondition, error) {
+				d, err := fetched(ctx, env.controlClient, client.ObjectKey{Name: name}, &apiextensionsv1.CustomResourceDefinition{})
+				if err != nil {
+					return nil, err
+				}
+				return d.Status.Conditions, nil
+			}).WithContext(ctx).Should(ContainElement(SatisfyAll(
 				HaveField("Type", apiextensionsv1.Established), HaveField("Status", apiextensionsv1.ConditionTrue))), name)
 		}
 	})

@@ -31,7 +31,8 @@ var _ = Describe("A namespace", func() {
 		operated.report(ctx, `{"state":"Ready"}`)
 		Eventually(now(u)).WithContext(ctx).Should(beReadyComposite())
 		Expect(env.controlClient.Delete(ctx, namespaceOf(s.name))).To(Succeed())
-		Eventually(absent(env.controlClient, client.ObjectKey{Name: s.name}, &corev1.Namespace{})).WithContext(ctx).Should(BeTrue())
+		// The namespace controller tries again after delays that become longer.
+		Eventually(absent(env.controlClient, client.ObjectKey{Name: s.name}, &corev1.Namespace{})).WithContext(ctx).WithTimeout(3 * patience).Should(BeTrue())
 		Expect(s.objects(ctx)).To(BeEmpty())
 	})
 })

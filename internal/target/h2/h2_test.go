@@ -183,6 +183,8 @@ func TestReuse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer watch.Body.Close()
+	// A connection can be idle for too long before its first stream.
+	opened.Store(0)
 	for range 3 {
 		time.Sleep(2 * tr.IdleConnTimeout)
 		resp, err := post(t.Context(), c, url, "")
@@ -192,8 +194,8 @@ func TestReuse(t *testing.T) {
 		_, _ = io.Copy(io.Discard, resp.Body)
 		_ = resp.Body.Close()
 	}
-	if n := opened.Load(); n != 1 {
-		t.Errorf("want one connection, got %d", n)
+	if n := opened.Load(); n != 0 {
+		t.Errorf("want no other connection, got %d", n)
 	}
 }
 

@@ -92,10 +92,13 @@ func (x *Crossplane) await(ctx context.Context, what string, check func(context.
 	return errors.Errorf("%w (last error of the simulated node: %v)", err, x.node.lastError())
 }
 
+// Broken returns the error of a server that ended unexpectedly, or nil.
+func (x *Crossplane) Broken() error { return x.servers.broken() }
+
 // Err returns the error of a server that ended unexpectedly, or the last error of the simulated node, or nil if there is
 // none.
 func (x *Crossplane) Err() error {
-	if err := x.servers.broken(); err != nil {
+	if err := x.Broken(); err != nil {
 		return err
 	}
 	return x.node.lastError()

@@ -13,6 +13,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/google/go-containerregistry/pkg/crane"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -60,7 +61,7 @@ func TestCrossplane(t *testing.T) {
 	t.Run("ProviderIsUpgraded", func(t *testing.T) { retired = testUpgrade(t, x, newer) })
 	t.Run("FunctionIsAnnouncedAfterConflict", func(t *testing.T) { testConflict(t, x) })
 	t.Run("CompositionsBecomeReady", func(t *testing.T) { testCompositions(t, x) })
-	if err := x.Err(); err != nil {
+	if err := x.await(t.Context(), "the last pass of the node succeeded", func(context.Context) error { return x.Err() }); err != nil {
 		t.Error(err)
 	}
 	checkRefused(t, cluster, retired)
@@ -134,8 +135,15 @@ func testConfiguration(t *testing.T, x *Crossplane, packages string) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"kymaenvironments", "xkymaenvironments", "kymaenvironmentclaims"} {
-		if !served(t, x, name+".platform.kyma.crossplane.io") {
-			t.Errorf("%s are not served", name)
+		crd := name + ".platform.kyma.crossplane.io"
+		err := x.await(t.Context(), "CRD "+crd+" exists", func(context.Context) error {
+			if !served(t, x, crd) {
+				return errors.New("it does not exist")
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
 		}
 	}
 	// Its policy activates the kinds of the provider, which then starts.
@@ -185,14 +193,18 @@ func testUpgrade(t *testing.T, x *Crossplane, packages string) string {
 // testConflict lets Crossplane write a revision between the read and the write of the node. The node must write again, and not
 // fail.
 func testConflict(t *testing.T, x *Crossplane) {
-	list := &pkgv1.FunctionRevisionList{}
-	if err := x.client.List(t.Context(), list); err != nil || len(list.Items) == 0 {
-		t.Fatalf("want revisions of functions, got %d, %v", len(list.Items), err)
-	}
-	stale := list.Items[0].DeepCopy()
-	newer := stale.DeepCopy()
-	newer.SetAnnotations(map[string]string{"example.org/written": "meanwhile"})
-	if err := x.client.Update(t.Context(), newer); err != nil {
+	var stale *pkgv1.FunctionRevision
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		list := &pkgv1.FunctionRevisionList{}
+		if err := x.client.List(t.Context(), list); err != nil || len(list.Items) == 0 {
+			return errors.Errorf("want revisions of functions, got %d: %w", len(list.Items), err)
+		}
+		stale = list.Items[0].DeepCopy()
+		newer := stale.DeepCopy()
+		newer.SetAnnotations(map[string]string{"example.org/written": "meanwhile"})
+		return x.client.Update(t.Context(), newer)
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	e := &endpoint{address: stale.Status.Endpoint, secret: *stale.GetObservedTLSServerSecretName()}

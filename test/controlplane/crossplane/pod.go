@@ -20,9 +20,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
-// rightsPatience is the maximum time that a process waits for its permissions. A kubelet would need a similar time to pull the
-// image.
-const rightsPatience = 15 * time.Second
+// rightsPatience is the maximum time that a process waits for its permissions, on a busy machine. A kubelet would need some time to pull the image.
+const rightsPatience = 2 * time.Minute
 
 // A pod is the process of a Deployment.
 type pod struct {

@@ -134,7 +134,7 @@ func AwaitIdle(ctx SpecContext) {
 	}).Should(Succeed())
 }
 
-// terminatingConfigs returns the ProviderConfigs of all specs that are being deleted, as namespace/name.
+// terminatingConfigs returns the ProviderConfigs and ClusterProviderConfigs of all specs that are being deleted, as namespace/name.
 func terminatingConfigs(ctx context.Context) ([]string, error) {
 	l := &v1alpha1.ProviderConfigList{}
 	if err := Env.ControlClient.List(ctx, l); err != nil {
@@ -144,6 +144,15 @@ func terminatingConfigs(ctx context.Context) ([]string, error) {
 	for i := range l.Items {
 		if c := &l.Items[i]; c.DeletionTimestamp != nil {
 			out = append(out, c.Namespace+"/"+c.Name)
+		}
+	}
+	cl := &v1alpha1.ClusterProviderConfigList{}
+	if err := Env.ControlClient.List(ctx, cl); err != nil {
+		return nil, err
+	}
+	for i := range cl.Items {
+		if c := &cl.Items[i]; c.DeletionTimestamp != nil {
+			out = append(out, "/"+c.Name)
 		}
 	}
 	return out, nil

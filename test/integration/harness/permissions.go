@@ -10,6 +10,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -49,6 +50,16 @@ func Allow(ctx context.Context, s *Space, verbs ...string) {
 func AllowMore(ctx context.Context, s *Space, rules ...rbacv1.PolicyRule) {
 	GinkgoHelper()
 	setRules(ctx, s, slices.Concat(rulesOf(ProviderVerbs()), rules))
+}
+
+// AwaitDenied waits until an API server denies a user a request. Its authorizer learns a little later than clients that a binding or a role has changed.
+func AwaitDenied(ctx context.Context, c client.Client, user string, request authorizationv1.ResourceAttributes) {
+	GinkgoHelper()
+	Eventually(func(ctx context.Context) (bool, error) {
+		r := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &request}}
+		err := c.Create(ctx, r)
+		return r.Status.Allowed, err
+	}).WithContext(ctx).Should(BeFalse())
 }
 
 func setRules(ctx context.Context, s *Space, rules []rbacv1.PolicyRule) {

@@ -78,12 +78,19 @@ var _ = Describe("The upgrade of a module", func() {
 
 	It("begins when a deferral ends", func(ctx SpecContext) {
 		s.Enable(ctx, s.Kyma("kyma", m.Module()))
-		until := time.Now().Add(6 * time.Second).Truncate(time.Second)
-		s.UpdateKyma(ctx, "kyma", func(k *v1alpha1.Kyma) { k.Spec.ForProvider.DeferUpgradesUntil = &metav1.Time{Time: until} })
+		deferUntil := func(t time.Time) {
+			s.UpdateKyma(ctx, "kyma", func(k *v1alpha1.Kyma) { k.Spec.ForProvider.DeferUpgradesUntil = &metav1.Time{Time: t} })
+		}
+		later := time.Now().Add(time.Hour).Truncate(time.Second)
+		deferUntil(later)
 		m.Release(ctx, "regular", "1.1.0")
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(HaveModule(m.Name, v1alpha1.StateReady,
-			"upgrade to 1.1.0 is deferred until "+until.UTC().Format(time.RFC3339)))
+			"upgrade to 1.1.0 is deferred until "+later.UTC().Format(time.RFC3339)))
 		Expect(Must(m.Installed(ctx))).To(HaveData("version", "1.0.0"))
+
+		By("ending it in a few seconds")
+		until := time.Now().Add(4 * time.Second).Truncate(time.Second)
+		deferUntil(until)
 		m.AwaitVersion(ctx, "1.1.0")
 		Expect(time.Now()).To(BeTemporally(">=", until))
 		Expect(time.Now()).To(BeTemporally("<", until.Add(30*time.Second)))

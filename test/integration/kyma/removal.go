@@ -7,6 +7,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -242,6 +243,7 @@ var _ = Describe("Deleting a Kyma", func() {
 		s.DeleteKyma(ctx, "kyma")
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(HaveModule(m.Name, v1alpha1.StateDeleting, "example.org/hold"))
 		Allow(ctx, s, "get", "watch")
+		AwaitDenied(ctx, Env.ControlClient, s.Name, authorizationv1.ResourceAttributes{Namespace: s.Name, Verb: "update", Group: v1alpha1.Group, Resource: "manifests"})
 		m.Hold(ctx, false)
 		Consistently(Gone(s.GetKyma)).WithContext(ctx).WithArguments("kyma").Should(BeFalse())
 		Allow(ctx, s, ProviderVerbs()...)

@@ -126,8 +126,10 @@ var _ = Describe("kymactl deploy", func() {
 		s := NewSpace(ctx)
 		p, m := NewPerson(s), OfferOperated(s, "mod")
 		m.Release(ctx, "regular", "1.0.0")
-		p.Fails(ctx, exitTimeout, []string{"Kyma " + s.Name + "/" + kymaName, m.Name, m.Says()},
-			"deploy", "--skip-crds", "--provider-config", ConfigName, "--module", m.Name, "--wait", "--timeout", "10s")
+		args := []string{"deploy", "--skip-crds", "--provider-config", ConfigName, "--module", m.Name}
+		p.Ok(ctx, args...)
+		Eventually(s.GetKyma).WithContext(ctx).WithArguments(kymaName).Should(HaveModule(m.Name, v1alpha1.StateProcessing, m.Says()))
+		p.Fails(ctx, exitTimeout, []string{"Kyma " + s.Name + "/" + kymaName, m.Name, m.Says()}, append(args, "--wait", "--timeout", "5s")...)
 	})
 
 	DescribeTable("changes nothing if it cannot complete", func(ctx SpecContext, code int, why []string, args func(p *Person) []string) {
@@ -202,7 +204,7 @@ var _ = Describe("kymactl undeploy", func() {
 		m.Report(ctx, `{"state":"Ready"}`)
 		p.Ok(ctx, "wait")
 		m.Hold(ctx, true)
-		p.Fails(ctx, exitTimeout, []string{"Kyma " + s.Name + "/" + kymaName, m.Manifest(kymaName), m.Says()}, "undeploy", "--timeout", "3s")
+		p.Fails(ctx, exitTimeout, []string{"Kyma " + s.Name + "/" + kymaName, m.Manifest(kymaName), m.Says()}, "undeploy", "--timeout", "10s")
 		m.Hold(ctx, false)
 		p.Ok(ctx, "undeploy")
 		Expect(resourceVersions(ctx, s)).NotTo(SatisfyAny(HaveKey(HavePrefix("Secret/")), HaveKey(HavePrefix("ProviderConfig/")), HaveKey(HavePrefix("Kyma/"))))

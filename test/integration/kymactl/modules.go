@@ -134,7 +134,9 @@ var _ = Describe("kymactl module disable", func() {
 
 		By("waiting for what blocks the removal")
 		goes.Hold(ctx, true)
-		p.Fails(ctx, exitTimeout, []string{goes.Name, goes.Says(), "example.org/hold"}, "module", "disable", goes.Name, "--wait", "--timeout", "3s")
+		p.Ok(ctx, "module", "disable", goes.Name)
+		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(HaveModule(goes.Name, v1alpha1.StateDeleting, goes.Says(), "example.org/hold"))
+		p.Fails(ctx, exitTimeout, []string{goes.Name, goes.Says(), "example.org/hold"}, "module", "disable", goes.Name, "--wait", "--timeout", "5s")
 		goes.Hold(ctx, false)
 		Expect(p.Ok(ctx, "module", "disable", goes.Name, "--wait")).To(Equal("module.kyma.m.crossplane.io/" + goes.Name + " unchanged\n"))
 		Expect(goes.Absent(ctx)).To(BeTrue())

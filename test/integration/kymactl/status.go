@@ -72,7 +72,7 @@ var _ = Describe("kymactl status", func() {
 		f := cause(ctx, s, bad)
 		s.Create(ctx, f.kyma)
 		says := append([]string{bad.Name}, f.says...)
-		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(HaveKymaState(f.state, f.says...))
+		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(HaveKymaState(f.state, says...))
 
 		tree := Lines(p.Ok(ctx, "status"))
 		Expect(tree[0]).To(ContainAll([]string{"NAME", "STATE", "VERSION", "MESSAGE"}))
@@ -88,7 +88,7 @@ var _ = Describe("kymactl status", func() {
 		Expect(p.Ok(ctx, "module", "list", "--kyma", "kyma")).To(ContainAll(append([]string{fine.Name, string(f.state)}, says...)))
 
 		By("waiting until the timeout")
-		Expect(p.Fails(ctx, exitTimeout, says, "wait", "kyma", "--timeout", "1s").Stdout).To(BeEmpty())
+		Expect(p.Fails(ctx, exitTimeout, says, "wait", "kyma", "--timeout", "5s").Stdout).To(BeEmpty())
 		if f.state == v1alpha1.StateError {
 			p.Fails(ctx, exitFailure, says, "wait", "kyma", "--fail-fast")
 		}

@@ -140,6 +140,7 @@ var _ = Describe("A KymaSet", func() {
 		Eventually(get).WithContext(ctx).WithArguments(set.Name).Should(report(2, 2, 2, 0))
 
 		By("writing nothing while nothing changes, even after a restart")
+		AwaitIdle(ctx)
 		before := versions(ctx, s, set.Name)
 		WithProvider(ctx, func(*Provider) {})
 		Consistently(func() map[string]string { return versions(ctx, s, set.Name) }).WithContext(ctx).WithTimeout(3 * Calm).Should(Equal(before))

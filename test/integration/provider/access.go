@@ -5,6 +5,7 @@ package provider
 import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -69,6 +70,7 @@ var _ = Describe("A Manifest that impersonates a ServiceAccount", func() {
 
 		By("reporting the ServiceAccount that lost its permissions, and removing without it")
 		Expect(Env.TargetClient.Delete(ctx, binding)).To(Succeed())
+		AwaitDenied(ctx, Env.TargetClient, user, authorizationv1.ResourceAttributes{Namespace: s.Name, Verb: "delete", Resource: "configmaps"})
 		s.Delete(ctx, "web")
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(NotSynced("forbidden", user))
 		Expect(s.MustConfigMap(ctx, "settings")).To(HaveData("message", "changed"))

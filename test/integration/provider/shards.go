@@ -28,7 +28,7 @@ import (
 
 const (
 	// replaced is the time limit within which other replicas must take the shards of a dead one. It takes at most 15 s on an idle machine.
-	replaced = 25 * time.Second
+	replaced = 45 * time.Second
 	// shards is the number of shards, and configs the number of ProviderConfigs and of Manifests, one for each.
 	shards, configs = 6, 12
 	// rolledOut is the number of ConfigMaps of a Manifest after the rollout, and interrupted that of the one whose replica is killed.

@@ -4,6 +4,7 @@ package release
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	. "github.com/crossplane-contrib/provider-kyma/test/integration/harness"
@@ -46,7 +47,7 @@ func newFleet(ctx context.Context, change func(p *v1alpha1.RolloutPolicySpec)) *
 		Waves: []v1alpha1.RolloutWave{{
 			Name: "canary", Selector: metav1.SetAsLabelSelector(map[string]string{"ring": "canary"}), Soak: &metav1.Duration{Duration: time.Second},
 		}},
-		FailureBudget: &one, ProgressDeadline: &metav1.Duration{Duration: 6 * time.Second},
+		FailureBudget: &one, ProgressDeadline: &metav1.Duration{Duration: Patience},
 	}
 	change(&policy.Spec)
 	f.create(ctx, policy)
@@ -142,10 +143,9 @@ func (f *fleet) awaitKyma(ctx context.Context, name, version string) {
 }
 
 var _ = Describe("A version that a ModuleReleaseMeta releases", func() {
-	none := func(*v1alpha1.RolloutPolicySpec) {}
-
 	It("changes one wave after another, waits while it is paused, and is complete when all have it", func(ctx SpecContext) {
-		f := newFleet(ctx, none)
+		// The wave soaks for a while, so that the message about the next wave can be seen.
+		f := newFleet(ctx, func(p *v1alpha1.RolloutPolicySpec) { p.Waves[0].Soak = &metav1.Duration{Duration: 5 * time.Second} })
 		f.await(ctx, "1.0.0", v1alpha1.RolloutComplete)
 		f.add(ctx, "1.1.0", true)
 		f.edit(ctx, func(r *v1alpha1.Release) { r.Version, r.Paused = "1.1.0", true })
@@ -172,7 +172,9 @@ var _ = Describe("A version that a ModuleReleaseMeta releases", func() {
 	})
 
 	It("goes back in the wave in which it fails, and reaches no other", func(ctx SpecContext) {
-		f := newFleet(ctx, func(p *v1alpha1.RolloutPolicySpec) { p.OnFailure = v1alpha1.FailurePolicyRollback })
+		f := newFleet(ctx, func(p *v1alpha1.RolloutPolicySpec) {
+			p.OnFailure, p.ProgressDeadline = v1alpha1.FailurePolicyRollback, &metav1.Duration{Duration: 6 * time.Second}
+		})
 		before := Must(f.Get(ctx, f.module.Manifest("rest")))
 		f.add(ctx, "1.1.0", false)
 		f.promote(ctx, "1.1.0")
@@ -185,6 +187,9 @@ var _ = Describe("A version that a ModuleReleaseMeta releases", func() {
 		Eventually(f.events).WithContext(ctx).Should(ContainElement(BeEvent("Warning RolloutFailed", "1.1.0", f.Name+"/canary")))
 
 		By("releasing a version that works")
+		policy := &v1alpha1.RolloutPolicy{ObjectMeta: metav1.ObjectMeta{Name: f.name}}
+		longer := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"progressDeadline":%q}}`, Patience))
+		Expect(Env.ControlClient.Patch(ctx, policy, longer)).To(Succeed())
 		f.add(ctx, "1.2.0", true)
 		f.promote(ctx, "1.2.0")
 		f.awaitKyma(ctx, "canary", "1.2.0")
@@ -221,7 +226,7 @@ var _ = Describe("A version that a ModuleReleaseMeta releases", func() {
 	})
 
 	It("must be in the catalogue, and a Kyma that pins another version does not follow it", func(ctx SpecContext) {
-		f := newFleet(ctx, none)
+		f := newFleet(ctx, func(*v1alpha1.RolloutPolicySpec) {})
 		f.UpdateKyma(ctx, "rest", func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Modules[0].Version = "1.0.0" })
 		f.promote(ctx, "1.1.0")
 		Eventually(f.get).WithContext(ctx).Should(WithTransform(func(m *v1alpha1.ModuleReleaseMeta) xpv2.Condition { return m.Status.GetCondition(xpv2.TypeReady) },

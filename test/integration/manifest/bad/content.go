@@ -50,6 +50,7 @@ var _ = Describe("Invalid content", Label("bad"), func() {
 	)
 
 	It("is reported with the same message each time, and retried with back-off", func(ctx SpecContext) {
+		Eventually(OtherConfigs).WithContext(ctx).WithArguments(s).Should(BeEmpty(), "those of other specs are still to be tidied up")
 		t := brokenSchema(ctx, s)
 		s.Create(ctx, t.manifest)
 		AwaitTrouble(ctx, s, "web", t.says...)

@@ -69,12 +69,12 @@ var _ = Describe("A CRD that two Manifests contain", func() {
 	It("is used by the second Manifest, and stays with its custom resources when the first one is removed", func(ctx SpecContext) {
 		first := Must(crd(ctx)).GetLabels()[partOf]
 		Expect(users(ctx)).To(ConsistOf("Manifest " + s.Name + "/second"))
-		Expect(Events(ctx, s, "second")).To(ContainElement(SatisfyAll(
+		Eventually(Events).WithContext(ctx).WithArguments(s, "second").Should(ContainElement(SatisfyAll(
 			HavePrefix("Normal CRDShared "), ContainSubstring("belongs to Manifest "+s.Name+"/first, and is used as is"))))
 
 		s.Remove(ctx, "first")
 		survives(ctx)
-		Expect(Events(ctx, s, "first")).To(ContainElement(SatisfyAll(
+		Eventually(Events).WithContext(ctx).WithArguments(s, "first").Should(ContainElement(SatisfyAll(
 			HavePrefix("Normal Kept "), ContainSubstring("CRDs that other Manifests use: "), ContainSubstring("Manifest "+s.Name+"/second"))))
 		Eventually(func(ctx SpecContext) string { return Must(crd(ctx)).GetLabels()[partOf] }).WithContext(ctx).Should(
 			SatisfyAll(Not(BeEmpty()), Not(Equal(first))))

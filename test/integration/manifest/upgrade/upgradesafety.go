@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
@@ -65,7 +66,8 @@ var _ = Describe("Upgrade safety", func() {
 		Edit(ctx, s.MustWidget(ctx, "lone"), `{"spec":{"nodes":2}}`)
 		s.AwaitReady(ctx, "module")
 		s.MustConfigMap(ctx, "more")
-		Expect(Env.TargetClient.Create(ctx, &unstructured.Unstructured{Object: s.Widget(s.Group(), "late", Values{"size": "huge"})})).NotTo(Succeed())
+		late := &unstructured.Unstructured{Object: s.Widget(s.Group(), "late", Values{"size": "huge"})}
+		Eventually(func() error { return Env.TargetClient.Create(ctx, late.DeepCopy(), client.DryRunAll) }).Should(MatchError(ContainSubstring("spec.size")))
 	})
 
 	It("does not repair a CRD if this would make existing objects invalid, but repairs other objects", func(ctx SpecContext) {
@@ -75,8 +77,8 @@ var _ = Describe("Upgrade safety", func() {
 		crd := &unstructured.Unstructured{}
 		Expect(yaml.Unmarshal([]byte(controlplane.WidgetCRD(s.Group())), &crd.Object)).To(Succeed())
 		Edit(ctx, crd.DeepCopy(), string(Must(json.Marshal(Values{"spec": Values{"versions": crd.Object["spec"].(map[string]any)["versions"]}}))))
-		create := func(name string) error {
-			return Env.TargetClient.Create(ctx, &unstructured.Unstructured{Object: s.Widget(s.Group(), name, Values{"size": "huge"})})
+		create := func(name string, options ...client.CreateOption) error {
+			return Env.TargetClient.Create(ctx, &unstructured.Unstructured{Object: s.Widget(s.Group(), name, Values{"size": "huge"})}, options...)
 		}
 		Eventually(create).WithArguments("huge").Should(Succeed())
 		Expect(Env.TargetClient.Delete(ctx, s.MustConfigMap(ctx, "more"))).To(Succeed())
@@ -88,7 +90,7 @@ var _ = Describe("Upgrade safety", func() {
 		Eventually(Gone(s.ConfigMap)).WithContext(ctx).WithArguments("more").Should(BeFalse())
 		Expect(Env.TargetClient.Delete(ctx, s.MustWidget(ctx, "huge"))).To(Succeed())
 		s.AwaitReady(ctx, "module")
-		Eventually(create).WithArguments("late").ShouldNot(Succeed())
+		Eventually(create).WithArguments("late", client.DryRunAll).Should(MatchError(ContainSubstring("spec.size")))
 	})
 
 	It("refuses a CRD without a version in which objects are stored", func(ctx SpecContext) {
