@@ -34,6 +34,8 @@ type Member struct {
 	// Unready is when it was first seen that the Kyma may have the version and is not Ready, if it has not been Ready since then. It is
 	// zero if that is not known. Unlike Since, it does not change while the state only changes from one problem to another.
 	Unready time.Time
+	// Passed is true if the Kyma was Ready in the version before, as far as that is known.
+	Passed bool
 	// Message explains why the module is not Ready.
 	Message string
 }
@@ -48,8 +50,8 @@ type wave struct {
 	batch int
 	// soak is how long a batch must be Ready.
 	soak time.Duration
-	// failures contains for each member whether it failed.
-	failures []bool
+	// failures contains for each member whether it failed, and blips whether it is not Ready only for a moment.
+	failures, blips []bool
 }
 
 // wave returns the current wave.
@@ -73,10 +75,10 @@ func (s *step) wave() *wave {
 			w.soak = spec.Soak.Duration
 		}
 	}
-	w.failures = make([]bool, n)
+	w.failures, w.blips = make([]bool, n), make([]bool, n)
 	reachable := 0
 	for i := range w.members {
-		w.failures[i] = s.isFailed(&w.members[i])
+		w.failures[i], w.blips[i] = s.isFailed(&w.members[i]), s.isBlip(&w.members[i])
 		if m := &w.members[i]; !m.Offline && !m.Waiting {
 			reachable++
 		}
@@ -98,6 +100,11 @@ func (s *step) isFailed(m *Member) bool {
 		return late && s.isExposed(m)
 	}
 	return late || m.RolledBack || m.Error && since >= errorGrace
+}
+
+// isBlip reports whether a Kyma that was Ready in the version is not Ready only for a moment.
+func (s *step) isBlip(m *Member) bool {
+	return m.Updated && m.Passed && !s.isFailed(m) && !m.Unready.IsZero() && s.Now.Sub(m.Unready) < blip
 }
 
 // isExposed reports whether a Kyma of the current wave may have the version.
@@ -196,14 +203,22 @@ func (w *wave) endOfBatch(n int) int {
 	return min(batches*w.batch, len(w.members))
 }
 
-// isSettled reports whether each of the first members is Ready in the version, has failed, or does not count.
+// isSettled reports whether each of the first members has been Ready in the version, has failed, or does not count, and whether the rollout would
+// not fail if those failed that have not been Ready for longer than a moment.
 func (w *wave) isSettled(n int) bool {
+	unready, failed := 0, 0
 	for i, m := range w.members[:n] {
-		if !m.Offline && !m.Waiting && !w.failures[i] && (!m.Updated || !m.Ready) {
+		switch {
+		case w.failures[i]:
+			failed++
+		case m.Offline, m.Waiting, m.Updated && m.Ready, w.blips[i]:
+		case m.Updated && m.Passed:
+			unready++
+		default:
 			return false
 		}
 	}
-	return true
+	return unready == 0 || unready+failed < w.budget
 }
 
 // soak begins to soak, if it has not begun, and returns how long it still takes.
@@ -232,9 +247,9 @@ func (s *step) limitBySpread(members, end int) int {
 	return min(end, (members*steps+spreadSteps-1)/spreadSteps)
 }
 
-// riskOf returns 1 if a member can be reached and is not Ready in the version, or 0.
+// riskOf returns 1 if a member can be reached and is not Ready in the version, or 0. A moment does not count if it was Ready before.
 func (w *wave) riskOf(i int) int {
-	if m := &w.members[i]; m.Offline || m.Waiting || m.Updated && m.Ready && !w.failures[i] {
+	if m := &w.members[i]; m.Offline || m.Waiting || w.blips[i] || m.Updated && m.Ready && !w.failures[i] {
 		return 0
 	}
 	return 1

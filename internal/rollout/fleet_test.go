@@ -23,6 +23,9 @@ type simKyma struct {
 	version string
 	readyAt time.Time
 	offline bool
+	// passed is true if the Kyma was Ready in its version, and unready since when it is not Ready.
+	passed  bool
+	unready time.Time
 	// saw contains each version that the Kyma has ever had.
 	saw map[string]bool
 }
@@ -78,13 +81,24 @@ func ringPolicy(batch, budget intstr.IntOrString, soak time.Duration) *v1alpha1.
 func (f *simFleet) members() []Member {
 	var out []Member
 	for i, k := range f.kymas {
+		k.look(f)
 		out = append(out, Member{
 			Namespace: "n", Name: fmt.Sprintf("%03d", i), Wave: WaveOf(f.policy, k.labels), Hash: Hash(k.uid, simModule, f.release.Version),
 			Installed: true, Updated: k.version == f.release.Version, Ready: !f.now.Before(k.readyAt) && k.version != f.broken, Offline: k.offline,
-			Since: k.readyAt.Add(-7 * time.Second),
+			Since: k.readyAt.Add(-7 * time.Second), Passed: k.passed, Unready: k.unready,
 		})
 	}
 	return out
+}
+
+// look remembers whether the Kyma was Ready.
+func (k *simKyma) look(f *simFleet) {
+	switch ready := !f.now.Before(k.readyAt) && k.version != f.broken; {
+	case ready:
+		k.passed, k.unready = true, time.Time{}
+	case k.unready.IsZero():
+		k.unready = f.now
+	}
 }
 
 // step computes the next state of the rollout, which is all that is kept, and lets each Kyma that can be reached act on it.
@@ -96,7 +110,7 @@ func (f *simFleet) step() {
 	for _, k := range f.kymas {
 		d := Decide(simModule, f.status, f.policy, Kyma{UID: k.uid, Labels: k.labels, Installed: k.version})
 		if !k.offline && d.Version != k.version {
-			k.version, k.readyAt = d.Version, f.now.Add(7*time.Second)
+			k.version, k.readyAt, k.passed = d.Version, f.now.Add(7*time.Second), false
 			k.saw[d.Version] = true
 		}
 	}
@@ -137,6 +151,25 @@ func (f *simFleet) budget(members int) int {
 		return share(nil, spreadBudget, members)
 	}
 	return share(f.policy.FailureBudget, policyBudget, members)
+}
+
+// TestOwnersChangeKymas checks that a rollout ends although at any time, an owner changes a Kyma, which is not Ready then.
+func TestOwnersChangeKymas(t *testing.T) {
+	for seed := range seeds {
+		r := rand.New(rand.NewPCG(seed, 5)) //nolint:gosec // A reproducible sequence.
+		f := newFleet(r)
+		f.release.Version = "2.0.0"
+		done := f.run(func() {
+			for range 2 {
+				if k := f.kymas[r.IntN(len(f.kymas))]; !f.now.Before(k.readyAt) {
+					k.readyAt = f.now.Add(7 * time.Second)
+				}
+			}
+		})
+		if !done || f.status.Phase != v1alpha1.RolloutComplete {
+			t.Errorf("seed %d: %d Kymas, phase %s: %+v", seed, len(f.kymas), f.status.Phase, f.status)
+		}
+	}
 }
 
 // TestGoodVersion checks in random fleets that a good version reaches each Kyma that can be reached, that no more Kymas are exposed than

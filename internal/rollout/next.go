@@ -17,6 +17,9 @@ const (
 	defaultDeadline = 10 * time.Minute
 	// errorGrace is how long after the beginning of a batch a module in state Error does not count as failed, because it may recover.
 	errorGrace = 10 * time.Second
+	// blip is how long a Kyma that was Ready in the version may not be Ready without blocking the rollout, for example because its owner changes
+	// it. In a large fleet, there is always such a Kyma.
+	blip = time.Minute
 	// spreadSteps is the number of steps in which a release without a policy spreads.
 	spreadSteps = 20
 	// defaultBatch is the percentage of a wave in a batch, policyBudget is the percentage of a wave that may fail, and spreadBudget is

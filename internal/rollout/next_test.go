@@ -24,6 +24,7 @@ func TestNext(t *testing.T) {
 	updated := Member{Namespace: "n", Name: "new", Hash: 20, Installed: true, Updated: true, Ready: true}
 	broken := Member{Namespace: "n", Name: "broken", Hash: 5, Installed: true, Updated: true, Error: true, Message: "boom"}
 	slow := Member{Namespace: "n", Name: "slow", Hash: 5, Installed: true, Updated: true}
+	blipping := Member{Namespace: "n", Name: "blip", Hash: 5, Installed: true, Updated: true, Passed: true, Unready: noon.Add(-59 * time.Second)}
 	with := func(m Member, change func(m *Member)) Member {
 		change(&m)
 		return m
@@ -96,6 +97,44 @@ func TestNext(t *testing.T) {
 			reason: "After the soak time, the next batch begins.",
 			in: Input{Release: release, Policy: policy, Members: []Member{with(updated, func(m *Member) { m.Hash = 5 }), old},
 				Status: progressing(func(r *v1alpha1.ChannelRollout) { r.SoakingSince = at(-time.Minute) })},
+			want: v1alpha1.ChannelRollout{
+				Phase: v1alpha1.RolloutProgressing, Previous: "1.0.0", Threshold: All, BatchStartedAt: at(0), WaveName: "all",
+			},
+			again: defaultDeadline,
+		},
+		"BlipWhileSoaking": {
+			reason: "A Kyma that was Ready, and is not Ready for a moment, has no effect, whatever the budget.",
+			in: Input{Release: release, Policy: policy, Members: []Member{blipping, old},
+				Status: progressing(func(r *v1alpha1.ChannelRollout) { r.SoakingSince = at(-time.Second) })},
+			want: v1alpha1.ChannelRollout{
+				Phase: v1alpha1.RolloutProgressing, Previous: "1.0.0", Threshold: 6, BatchStartedAt: at(-time.Minute), SoakingSince: at(-time.Second),
+				WaveName: "all",
+			},
+			again: 59 * time.Second,
+		},
+		"BlipDoesNotCountAsExposed": {
+			reason: "The next batch begins while a Kyma that was Ready is not Ready for a moment.",
+			in: Input{Release: release, Policy: policy, Members: []Member{blipping, old},
+				Status: progressing(func(r *v1alpha1.ChannelRollout) { r.SoakingSince = at(-time.Minute) })},
+			want: v1alpha1.ChannelRollout{
+				Phase: v1alpha1.RolloutProgressing, Previous: "1.0.0", Threshold: All, BatchStartedAt: at(0), WaveName: "all",
+			},
+			again: defaultDeadline,
+		},
+		"UnreadyAgain": {
+			reason: "After a minute, it blocks the rollout, if its failure would use up the budget.",
+			in: Input{Release: release, Policy: policy, Members: []Member{with(blipping, func(m *Member) { m.Unready = noon.Add(-time.Minute) }), old},
+				Status: progressing(func(r *v1alpha1.ChannelRollout) { r.SoakingSince = at(-time.Minute) })},
+			want: v1alpha1.ChannelRollout{
+				Phase: v1alpha1.RolloutProgressing, Previous: "1.0.0", Threshold: 6, BatchStartedAt: at(-time.Minute), WaveName: "all",
+			},
+			again: defaultDeadline - time.Minute,
+		},
+		"UnreadyWithinBudget": {
+			reason: "It does not block the rollout if its failure would not use up the budget.",
+			in: Input{Release: release, Policy: lenient, Members: []Member{
+				with(blipping, func(m *Member) { m.Unready = noon.Add(-time.Minute) }), with(updated, func(m *Member) { m.Hash = 4 }), old,
+			}, Status: progressing(func(r *v1alpha1.ChannelRollout) { r.SoakingSince = at(-time.Minute) })},
 			want: v1alpha1.ChannelRollout{
 				Phase: v1alpha1.RolloutProgressing, Previous: "1.0.0", Threshold: All, BatchStartedAt: at(0), WaveName: "all",
 			},

@@ -12,40 +12,52 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/rollout"
 )
 
-// A patience remembers since when Kymas that may have a version are not Ready. The conditions of a Kyma do not say so: their times change
-// with each message, so that a module that reports a new problem every few minutes would block a rollout forever. After a restart, the
-// time begins again. Its zero value is ready to use, and it is safe for concurrent use.
+// A patience remembers since when Kymas that may have a version are not Ready, and whether they were Ready before. The conditions of a Kyma do not
+// say so: their times change with each message, so that a module that reports a new problem every few minutes would block a rollout forever. After a
+// restart, the time begins again, and each Kyma must be Ready once more. Its zero value is ready to use, and it is safe for concurrent use.
 type patience struct {
 	mu    sync.Mutex
 	since map[string]map[string]struggles
 }
 
-// struggles contains since when the Kymas of a channel are not Ready in a version.
+// struggles contains since when the Kymas of a channel that are in a wave are not Ready in a version, and which of them were Ready in it.
 type struggles struct {
 	version string
+	wave    int32
 	first   map[types.NamespacedName]time.Time
+	passed  map[types.NamespacedName]bool
 }
 
-// watch sets since when the members of a rollout are not Ready, and remembers it. The status is nil if the rollout has not begun.
+// watch sets since when the members of a rollout are not Ready, and whether they were Ready before, and remembers it. The status is nil if the
+// rollout has not begun.
 func (p *patience) watch(release string, status *v1alpha1.ChannelRollout, t target, members []rollout.Member, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	before := p.since[release][t.channel]
-	if before.version != t.release.Version {
-		before.first = nil
+	after := struggles{version: t.release.Version, first: map[types.NamespacedName]time.Time{}, passed: map[types.NamespacedName]bool{}}
+	if status != nil {
+		after.wave = status.Wave
 	}
-	after := map[types.NamespacedName]time.Time{}
+	before := p.since[release][t.channel]
+	if before.version != after.version || before.wave != after.wave {
+		before = struggles{}
+	}
 	for i := range members {
 		m := &members[i]
-		if !isTrying(status, t, m) {
+		if !isExposed(status, t, m) {
 			continue
 		}
 		key := types.NamespacedName{Namespace: m.Namespace, Name: m.Name}
+		if m.Updated && (m.Ready || before.passed[key]) {
+			m.Passed, after.passed[key] = true, true
+		}
+		if m.Updated && m.Ready {
+			continue
+		}
 		first, ok := before.first[key]
 		if !ok {
 			first = now
 		}
-		m.Unready, after[key] = first, first
+		m.Unready, after.first[key] = first, first
 	}
 	if p.since == nil {
 		p.since = map[string]map[string]struggles{}
@@ -53,13 +65,13 @@ func (p *patience) watch(release string, status *v1alpha1.ChannelRollout, t targ
 	if p.since[release] == nil {
 		p.since[release] = map[string]struggles{}
 	}
-	p.since[release][t.channel] = struggles{version: t.release.Version, first: after}
+	p.since[release][t.channel] = after
 }
 
-// isTrying reports whether a Kyma of the current wave may have the version, can be reached, and is not Ready in it.
-func isTrying(status *v1alpha1.ChannelRollout, t target, m *rollout.Member) bool {
+// isExposed reports whether a Kyma of the current wave may have the version, and can be reached.
+func isExposed(status *v1alpha1.ChannelRollout, t target, m *rollout.Member) bool {
 	return status != nil && status.Version == t.release.Version && status.Phase == v1alpha1.RolloutProgressing &&
-		m.Wave == int(status.Wave) && int64(m.Hash) < status.Threshold && !m.Offline && !m.Waiting && (!m.Updated || !m.Ready)
+		m.Wave == int(status.Wave) && int64(m.Hash) < status.Threshold && !m.Offline && !m.Waiting
 }
 
 // forget forgets a ModuleReleaseMeta.

@@ -23,18 +23,24 @@ func TestPatience(t *testing.T) {
 		reason string
 		member rollout.Member
 		want   time.Duration
+		passed bool
 	}{
 		{reason: "It is seen for the first time.", member: rollout.Member{Updated: true}, want: 0},
 		{reason: "Another message changes nothing.", member: rollout.Member{Updated: true, Error: true, Since: start.Add(time.Minute)}, want: 0},
-		{reason: "It is Ready.", member: rollout.Member{Updated: true, Ready: true}, want: -1},
-		{reason: "It is not Ready again.", member: rollout.Member{Updated: true}, want: 3 * time.Minute},
+		{reason: "It is Ready.", member: rollout.Member{Updated: true, Ready: true}, want: -1, passed: true},
+		{reason: "It is not Ready again.", member: rollout.Member{Updated: true}, want: 3 * time.Minute, passed: true},
+		{reason: "It was Ready before that.", member: rollout.Member{Updated: true}, want: 3 * time.Minute, passed: true},
 		{reason: "Its cluster cannot be reached.", member: rollout.Member{Updated: true, Offline: true}, want: -1},
-		{reason: "It can be reached again.", member: rollout.Member{Updated: true}, want: 5 * time.Minute},
+		{reason: "It can be reached again.", member: rollout.Member{Updated: true}, want: 6 * time.Minute},
+		{reason: "It is Ready in the version before.", member: rollout.Member{Ready: true}, want: 6 * time.Minute},
 	} {
 		members := []rollout.Member{tc.member}
 		p.watch("istio", status, in, members, start.Add(time.Duration(i)*time.Minute))
 		if got := members[0].Unready; tc.want < 0 && !got.IsZero() || tc.want >= 0 && !got.Equal(start.Add(tc.want)) {
 			t.Errorf("%s want %s after the start, got %s", tc.reason, tc.want, got)
+		}
+		if got := members[0].Passed; got != tc.passed {
+			t.Errorf("%s want passed %t, got %t", tc.reason, tc.passed, got)
 		}
 	}
 	if p.forget("istio"); len(p.since) != 0 {
