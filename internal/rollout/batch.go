@@ -34,7 +34,7 @@ type Member struct {
 	// Unready is when it was first seen that the Kyma may have the version and is not Ready, if it has not been Ready since then. It is
 	// zero if that is not known. Unlike Since, it does not change while the state only changes from one problem to another.
 	Unready time.Time
-	// Passed is true if the Kyma was Ready in the version before, as far as that is known.
+	// Passed is true if the Kyma has been Ready in the version, as far as that is known.
 	Passed bool
 	// Message explains why the module is not Ready.
 	Message string
@@ -50,7 +50,7 @@ type wave struct {
 	batch int
 	// soak is how long a batch must be Ready.
 	soak time.Duration
-	// failures contains for each member whether it failed, and blips whether it is not Ready only for a moment.
+	// failures contains for each member whether it failed, and blips whether isBlip is true for it.
 	failures, blips []bool
 }
 
@@ -102,7 +102,7 @@ func (s *step) isFailed(m *Member) bool {
 	return late || m.RolledBack || m.Error && since >= errorGrace
 }
 
-// isBlip reports whether a Kyma that was Ready in the version is not Ready only for a moment.
+// isBlip reports whether a Kyma stopped being Ready in the version less than a blip ago.
 func (s *step) isBlip(m *Member) bool {
 	return m.Updated && m.Passed && !s.isFailed(m) && !m.Unready.IsZero() && s.Now.Sub(m.Unready) < blip
 }
@@ -203,8 +203,8 @@ func (w *wave) endOfBatch(n int) int {
 	return min(batches*w.batch, len(w.members))
 }
 
-// isSettled reports whether each of the first members has been Ready in the version, has failed, or does not count, and whether the rollout would
-// not fail if those failed that have not been Ready for longer than a moment.
+// isSettled reports whether each of the first members has been Ready in the version, has failed, or does not count. Those that stopped
+// being Ready longer ago than a blip must not use up the budget if they fail, too.
 func (w *wave) isSettled(n int) bool {
 	unready, failed := 0, 0
 	for i, m := range w.members[:n] {
@@ -247,7 +247,7 @@ func (s *step) limitBySpread(members, end int) int {
 	return min(end, (members*steps+spreadSteps-1)/spreadSteps)
 }
 
-// riskOf returns 1 if a member can be reached and is not Ready in the version, or 0. A moment does not count if it was Ready before.
+// riskOf returns 1 if a member can be reached and is not Ready in the version, except for a blip, or 0.
 func (w *wave) riskOf(i int) int {
 	if m := &w.members[i]; m.Offline || m.Waiting || w.blips[i] || m.Updated && m.Ready && !w.failures[i] {
 		return 0
