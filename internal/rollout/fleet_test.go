@@ -156,7 +156,7 @@ func (f *simFleet) budget(members int) int {
 // TestOwnersChangeKymas checks that a rollout ends although at any time, an owner changes a Kyma, which is not Ready then.
 func TestOwnersChangeKymas(t *testing.T) {
 	for seed := range seeds {
-		r := rand.New(rand.NewPCG(seed, 5)) //nolint:gosec // A reproducible sequence.
+		r := rand.New(rand.NewPCG(seed, 5))
 		f := newFleet(r)
 		f.release.Version = "2.0.0"
 		done := f.run(func() {

@@ -145,6 +145,9 @@ func controllerManager(o Options, dir, kubeconfig string) server {
 		"--kubeconfig=" + kubeconfig, "--leader-elect=false", "--secure-port=0",
 		"--service-account-private-key-file=" + filepath.Join(dir, "sa.key"), "--root-ca-file=" + filepath.Join(dir, "ca.crt"),
 		"--kube-api-qps=1000", "--kube-api-burst=2000", "--profiling=false",
+		// On a busy machine, kwok can renew the lease of its node too late. The pods would then not be ready anymore, and kwok, unlike a kubelet, does
+		// not correct that.
+		"--node-monitor-grace-period=24h",
 	}
 	if len(o.Controllers) > 0 {
 		args = append(args, "--controllers="+strings.Join(o.Controllers, ","))

@@ -42,22 +42,9 @@ func (p *patience) watch(release string, status *v1alpha1.ChannelRollout, t targ
 		before = struggles{}
 	}
 	for i := range members {
-		m := &members[i]
-		if !isExposed(status, t, m) {
-			continue
+		if m := &members[i]; isExposed(status, t, m) {
+			after.add(m, before, now)
 		}
-		key := types.NamespacedName{Namespace: m.Namespace, Name: m.Name}
-		if m.Updated && (m.Ready || before.passed[key]) {
-			m.Passed, after.passed[key] = true, true
-		}
-		if m.Updated && m.Ready {
-			continue
-		}
-		first, ok := before.first[key]
-		if !ok {
-			first = now
-		}
-		m.Unready, after.first[key] = first, first
 	}
 	if p.since == nil {
 		p.since = map[string]map[string]struggles{}
@@ -66,6 +53,22 @@ func (p *patience) watch(release string, status *v1alpha1.ChannelRollout, t targ
 		p.since[release] = map[string]struggles{}
 	}
 	p.since[release][t.channel] = after
+}
+
+// add adds a member, and sets what is known of it.
+func (s *struggles) add(m *rollout.Member, before struggles, now time.Time) {
+	key := types.NamespacedName{Namespace: m.Namespace, Name: m.Name}
+	if m.Updated && (m.Ready || before.passed[key]) {
+		m.Passed, s.passed[key] = true, true
+	}
+	if m.Updated && m.Ready {
+		return
+	}
+	first, ok := before.first[key]
+	if !ok {
+		first = now
+	}
+	m.Unready, s.first[key] = first, first
 }
 
 // isExposed reports whether a Kyma of the current wave may have the version, and can be reached.

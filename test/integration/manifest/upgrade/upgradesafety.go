@@ -66,8 +66,10 @@ var _ = Describe("Upgrade safety", func() {
 		Edit(ctx, s.MustWidget(ctx, "lone"), `{"spec":{"nodes":2}}`)
 		s.AwaitReady(ctx, "module")
 		s.MustConfigMap(ctx, "more")
-		late := &unstructured.Unstructured{Object: s.Widget(s.Group(), "late", Values{"size": "huge"})}
-		Eventually(func() error { return Env.TargetClient.Create(ctx, late.DeepCopy(), client.DryRunAll) }).Should(MatchError(ContainSubstring("spec.size")))
+		Eventually(func() error {
+			late := &unstructured.Unstructured{Object: s.Widget(s.Group(), "late", Values{"size": "huge"})}
+			return Env.TargetClient.Create(ctx, late, client.DryRunAll)
+		}).Should(MatchError(ContainSubstring("spec.size")))
 	})
 
 	It("does not repair a CRD if this would make existing objects invalid, but repairs other objects", func(ctx SpecContext) {
