@@ -134,7 +134,8 @@ var _ = Describe("module pull and copy", func() {
 	)
 })
 
-// storedSize returns the size of a blob of a layout, or of a partially written one with its suffix. It is -1 if there is no such blob.
+// storedSize returns the size of the file of a blob in a layout, or -1 if the file does not exist. The suffix is ".partial" for a blob that is not
+// complete yet, and empty otherwise.
 func storedSize(layout, suffix, digest string) int64 {
 	name := strings.TrimPrefix(digest, "sha256:") + suffix
 	if suffix != "" {

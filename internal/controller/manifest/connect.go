@@ -72,7 +72,7 @@ type connector struct {
 
 // Connect connects a Manifest to its target cluster. If this fails, it reports the reason, because Observe is not called.
 func (c *connector) Connect(ctx context.Context, mr *v1alpha1.Manifest) (managed.TypedExternalClient[*v1alpha1.Manifest], error) {
-	// There is no redactor before the external client exists. Until then, functions that read Secrets must keep their values out of their errors.
+	// The external client redacts errors. Until it exists, functions that read Secrets must not include their values in errors.
 	report := &reporter{recorder: c.record}
 	if meta.WasDeleted(mr) {
 		e, can, err := c.connectRemoval(ctx, mr)

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // A Pool contains the HTTP/2 connections of one http.Transport.
@@ -78,7 +80,9 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		if err := o.wait(ctx); err != nil {
 			if err != http.ErrSkipAltProtocol && hasBody(req) { //nolint:errorlint // It is not wrapped.
-				_ = req.Body.Close() // Nothing was sent, and the caller gets the reason.
+				if closing := req.Body.Close(); closing != nil {
+					err = errors.Join(err, closing)
+				}
 			}
 			return nil, err
 		}
