@@ -217,6 +217,11 @@ type ModuleStatus struct {
 	// +kubebuilder:validation:MaxLength=255
 	PendingVersion string `json:"pendingVersion,omitempty"`
 
+	// rolledBackFrom is the version whose upgrade failed and was rolled back to version.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	RolledBackFrom string `json:"rolledBackFrom,omitempty"`
+
 	// state of the module.
 	// +required
 	State State `json:"state"`

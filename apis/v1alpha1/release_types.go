@@ -15,6 +15,7 @@ const MandatoryChannel = "mandatory"
 type ChannelRelease struct {
 	// channel is the name of the release channel.
 	// +required
+	// +kubebuilder:validation:XValidation:rule="self != 'mandatory'",message="the name mandatory is reserved for mandatory modules"
 	// +kubebuilder:validation:MinLength=3
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9-]*[a-z0-9]$`
@@ -188,7 +189,7 @@ type ChannelRollout struct {
 	// +optional
 	Total int32 `json:"total"`
 
-	// updated is the number of Kymas that have the version.
+	// updated is the number of Kymas whose Manifest has the version. A cluster that is offline gets it later.
 	// +optional
 	Updated int32 `json:"updated"`
 

@@ -27,9 +27,12 @@ type Member struct {
 	Error, RolledBack bool
 	// Offline is true if the cluster cannot be reached.
 	Offline bool
-	// Waiting is true if the Kyma may have the version, but is paused or only planned, waits for a maintenance window, or defers it.
+	// Held is true if the owner of the Kyma does not let the provider change the module.
+	Held bool
+	// Waiting is true if the Kyma does not count: it is held, unless it is Ready in the version, or it may have the version, but waits for a
+	// maintenance window or defers it.
 	Waiting bool
-	// Since is the time of the last change of the state of the Kyma.
+	// Since is the time of the last change of the state of the Kyma, or when its cluster could be reached again, or when it stopped waiting.
 	Since time.Time
 	// Unready is when it was first seen that the Kyma may have the version and is not Ready, if it has not been Ready since then. It is
 	// zero if that is not known. Unlike Since, it does not change while the state only changes from one problem to another.
@@ -104,8 +107,11 @@ func (s *step) isFailed(m *Member) bool {
 
 // isBlip reports whether a Kyma stopped being Ready in the version less than a blip ago.
 func (s *step) isBlip(m *Member) bool {
-	return m.Updated && m.Passed && !s.isFailed(m) && !m.Unready.IsZero() && s.Now.Sub(m.Unready) < blip
+	return m.Updated && m.Passed && !s.isFailed(m) && s.isRecent(m)
 }
+
+// isRecent reports whether a Kyma that may have the version is not Ready for less than a blip.
+func (s *step) isRecent(m *Member) bool { return !m.Unready.IsZero() && s.Now.Sub(m.Unready) < blip }
 
 // isExposed reports whether a Kyma of the current wave may have the version.
 func (s *step) isExposed(m *Member) bool {
@@ -122,12 +128,17 @@ func (s *step) deadline() time.Duration {
 }
 
 // since returns the time since the threshold was raised last, or since the state of a Kyma changed after that: for example, because its
-// cluster could be reached again, or because its maintenance window began.
+// cluster could be reached again, or because its maintenance window began. For a Kyma that was Ready in the version, it is at most the time in
+// which the module is not Ready, because the state of the Kyma can be that of another module.
 func (s *step) since(m *Member) time.Duration {
 	if s.out.BatchStartedAt == nil {
 		return 0
 	}
-	return min(s.Now.Sub(s.out.BatchStartedAt.Time), s.Now.Sub(m.Since))
+	since := min(s.Now.Sub(s.out.BatchStartedAt.Time), s.Now.Sub(m.Since))
+	if m.Passed && !m.Unready.IsZero() {
+		since = min(since, s.Now.Sub(m.Unready))
+	}
+	return since
 }
 
 // unready returns the time in which a Kyma has not been Ready since the threshold was raised last, or 0 if that is not known.
@@ -171,7 +182,7 @@ func (w *wave) advance(s *step) bool {
 	exposed := w.exposed(s.out.Threshold)
 	end := w.endOfBatch(exposed)
 	if exposed == end && exposed > 0 {
-		if !w.isSettled(exposed) {
+		if !w.isSettled(exposed, s) {
 			s.out.SoakingSince = nil
 			s.awaitFailure(w.members[:exposed])
 			return false
@@ -204,18 +215,22 @@ func (w *wave) endOfBatch(n int) int {
 }
 
 // isSettled reports whether each of the first members has been Ready in the version, has failed, or does not count. Those that stopped
-// being Ready longer ago than a blip must not use up the budget if they fail, too.
-func (w *wave) isSettled(n int) bool {
+// being Ready longer ago than a blip must not use up the budget if they fail, too. The same applies to those that join the batch while it
+// soaks: they are new, their cluster can be reached again, or their maintenance window has begun.
+func (w *wave) isSettled(n int, s *step) bool {
 	unready, failed := 0, 0
-	for i, m := range w.members[:n] {
+	for i := range w.members[:n] {
+		m := &w.members[i]
 		switch {
 		case w.failures[i]:
 			failed++
 		case m.Offline, m.Waiting, m.Updated && m.Ready, w.blips[i]:
 		case m.Updated && m.Passed:
 			unready++
-		default:
+		case s.out.SoakingSince == nil:
 			return false
+		case !s.isRecent(m):
+			unready++
 		}
 	}
 	return unready == 0 || unready+failed < w.budget

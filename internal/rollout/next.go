@@ -99,6 +99,9 @@ func (s *step) applyRequests() {
 	case s.Release.Retry != s.out.Retry && HasFailed(phase):
 		s.out.Phase, s.out.Message = v1alpha1.RolloutProgressing, ""
 		s.restartBatch()
+		if phase != v1alpha1.RolloutFailed {
+			s.out.Threshold = 0 // The Kymas of the wave no longer have the version. They must not all get it again at once.
+		}
 	case s.Release.AbortedVersion == s.out.Version && (phase == v1alpha1.RolloutProgressing || phase == v1alpha1.RolloutPaused):
 		s.fail("the rollout was aborted")
 	case s.Release.Paused && phase == v1alpha1.RolloutProgressing:
@@ -141,10 +144,10 @@ func (s *step) fail(message string) {
 	}
 }
 
-// awaitRollback ends a rollback when no Kyma of the wave that can be reached has the version.
+// awaitRollback ends a rollback when no Kyma of the wave has the version, except for those that cannot be reached or changed.
 func (s *step) awaitRollback() {
 	left := slices.ContainsFunc(s.Members, func(m Member) bool {
-		return m.Wave == int(s.out.Wave) && m.Updated && !m.Offline && !m.Waiting
+		return m.Wave == int(s.out.Wave) && m.Updated && !m.Offline && !m.Held
 	})
 	if !left {
 		s.out.Phase = v1alpha1.RolloutRolledBack

@@ -78,6 +78,9 @@ func TestReleaseRules(t *testing.T) {
 		channels + " minItems 1":                      {set: fields{channels: []any{}}},
 		channels + " keys channel":                    twice(channels, "channel", "fast"),
 		channels + "[] required channel":              missing(channels + "[0].channel"),
+		channels + "[].channel cel the name mandatory is reserved for mandatory modules": {
+			set: fields{channels + "[0].channel": "mandatory"}, ok: fields{channels + "[0].channel": "mandatory-fast"},
+		},
 		channels + "[] required version":              missing(channels + "[0].version"),
 		channels + "[].version minLength 1":           {set: fields{channels + "[0].version": ""}},
 		channels + "[].version maxLength 128":         tooLong(channels+"[0].version", "", 128),

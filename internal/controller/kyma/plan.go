@@ -298,7 +298,7 @@ func (p *planner) compare(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Modul
 func (s *step) update() {
 	s.action = updateOf(s.live, s.desired)
 	s.stalled = s.stalled && s.action != actionRollOut
-	if s.action == actionRollOut && s.status.State == v1alpha1.StateReady {
+	if s.action == actionRollOut && (s.status.State == v1alpha1.StateReady || s.live.Spec.ForProvider.Version != s.desired.Spec.ForProvider.Version) {
 		setState(&s.status, v1alpha1.StateProcessing, v1alpha1.ReasonProgressing, "")
 	}
 }
@@ -336,7 +336,7 @@ func (p *planner) create(s *step) {
 
 // setVersion sets the version and the channel of the desired Manifest in the status.
 func (s *step) setVersion() {
-	s.status.Version, s.status.Channel = s.desired.Spec.ForProvider.Version, s.desired.Labels[v1alpha1.LabelChannel]
+	s.status.Version, s.status.Channel, s.status.RolledBackFrom = s.desired.Spec.ForProvider.Version, s.desired.Labels[v1alpha1.LabelChannel], ""
 }
 
 // collision returns a message about a Manifest of another owner.

@@ -37,6 +37,9 @@ func statusOf(m *v1alpha1.Manifest) v1alpha1.ModuleStatus {
 		Name: m.Labels[v1alpha1.LabelModuleName], Version: runningVersion(m),
 		Channel: m.Labels[v1alpha1.LabelChannel], Manifest: m.Name, State: at.State, Reason: string(ready.Reason), Message: at.Message,
 	}
+	if isRolledBack(m) {
+		out.RolledBackFrom = m.Spec.ForProvider.Version
+	}
 	switch {
 	case isBeingDeleted(m):
 		setState(&out, v1alpha1.StateDeleting, xpv2.ReasonDeleting, at.Message)
@@ -61,11 +64,16 @@ func statusOf(m *v1alpha1.Manifest) v1alpha1.ModuleStatus {
 
 // runningVersion returns the version that is running: the desired version of the Manifest, or the version that a rollback restored.
 func runningVersion(m *v1alpha1.Manifest) string {
-	st, observed := m.Status.AtProvider.Rollback, m.GetCondition(xpv2.TypeSynced).ObservedGeneration
-	if st != nil && st.RolledBack && observed == m.Generation {
-		return cmp.Or(st.Version, m.Spec.ForProvider.Version)
+	if isRolledBack(m) {
+		return cmp.Or(m.Status.AtProvider.Rollback.Version, m.Spec.ForProvider.Version)
 	}
 	return m.Spec.ForProvider.Version
+}
+
+// isRolledBack reports whether the upgrade to the desired version of a Manifest was rolled back.
+func isRolledBack(m *v1alpha1.Manifest) bool {
+	st := m.Status.AtProvider.Rollback
+	return st != nil && st.RolledBack && m.GetCondition(xpv2.TypeSynced).ObservedGeneration == m.Generation
 }
 
 // setState sets the state of a module, with the reason and the message.

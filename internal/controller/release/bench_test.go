@@ -116,11 +116,19 @@ func (b *bench) release(t *testing.T, version string) {
 // report sets the version and the state of the module in a Kyma, as its controller does.
 func (b *bench) report(t *testing.T, name, version string, state v1alpha1.State) {
 	t.Helper()
+	b.change(t, name, func(k *v1alpha1.Kyma) {
+		k.Status.AtProvider.Modules[0].Version, k.Status.AtProvider.Modules[0].State = version, state
+	})
+}
+
+// change changes the status of a Kyma.
+func (b *bench) change(t *testing.T, name string, f func(k *v1alpha1.Kyma)) {
+	t.Helper()
 	k := &v1alpha1.Kyma{}
 	if err := b.client.Get(t.Context(), types.NamespacedName{Namespace: "ns", Name: name}, k); err != nil {
 		t.Fatal(err)
 	}
-	k.Status.AtProvider.Modules[0].Version, k.Status.AtProvider.Modules[0].State = version, state
+	f(k)
 	if err := b.client.Status().Update(t.Context(), k); err != nil {
 		t.Fatal(err)
 	}

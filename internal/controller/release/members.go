@@ -3,6 +3,7 @@
 package release
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/catalogue"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/kyma"
 	"github.com/crossplane-contrib/provider-kyma/internal/maintenance"
+	"github.com/crossplane-contrib/provider-kyma/internal/module"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/rollout"
 )
@@ -47,65 +49,98 @@ func (r *reconciler) members(ctx context.Context, m *v1alpha1.ModuleReleaseMeta,
 			continue
 		}
 		member := memberOf(k, m.Spec.ModuleName, t)
-		member.Waiting = !member.Updated && (isHeld(k, m.Spec.ModuleName) || waits(k, t, status, now))
-		var err error
-		if member.Offline, err = r.isOffline(ctx, k); err != nil {
+		member.Held = isHeld(k, m.Spec.ModuleName)
+		member.Waiting = member.Held && !(member.Updated && member.Ready) || !member.Updated && isUpgrade(k, m.Spec.ModuleName, t) && waits(k, t, status, now)
+		c, err := r.connectionOf(ctx, k)
+		if err != nil {
 			return nil, err
 		}
+		member.Offline, member.Since = c.Status == corev1.ConditionFalse, later(member.Since, c.LastTransitionTime.Time)
 		out = append(out, member)
 	}
 	return out, nil
 }
 
 // follows reports whether a Kyma has a module from a channel.
-func follows(k *v1alpha1.Kyma, module, channel string) bool {
+func follows(k *v1alpha1.Kyma, name, channel string) bool {
 	if channel == v1alpha1.MandatoryChannel {
 		return true
 	}
 	return slices.ContainsFunc(k.Spec.ForProvider.Modules, func(m v1alpha1.Module) bool {
-		return m.Name == module && m.Version == "" && (m.Managed == nil || *m.Managed) && catalogue.ChannelOf(k, &m) == channel
+		return m.Name == name && m.Version == "" && (m.Managed == nil || *m.Managed) && catalogue.ChannelOf(k, &m) == channel
 	})
 }
 
-// isHeld reports whether the owner of a Kyma does not let the provider change a module: the Kyma is paused, or its policies forbid updates,
-// or one of both is only planned.
-func isHeld(k *v1alpha1.Kyma, module string) bool {
-	policies := k.Spec.ManagementPolicies
-	forbidden := policies != nil && !managed.NewManagementPoliciesResolver(true, policies).ShouldUpdate()
-	return meta.IsPaused(k) || isPlanned(k, module) || forbidden
+// isHeld reports whether the owner of a Kyma does not let the provider change a module: the Kyma is paused, its policies forbid updates or are
+// not supported, or one of both is only planned.
+func isHeld(k *v1alpha1.Kyma, name string) bool {
+	forbidden := false
+	if policies := k.Spec.ManagementPolicies; policies != nil {
+		r := managed.NewManagementPoliciesResolver(true, policies)
+		forbidden = !r.ShouldUpdate() || r.Validate() != nil
+	}
+	return meta.IsPaused(k) || isPlanned(k, name) || forbidden
 }
 
-func isPlanned(k *v1alpha1.Kyma, module string) bool {
+func isPlanned(k *v1alpha1.Kyma, name string) bool {
 	p := &k.Spec.ForProvider
 	return p.Mode == v1alpha1.ModePlan || slices.ContainsFunc(p.Modules, func(m v1alpha1.Module) bool {
-		return m.Name == module && m.Mode == v1alpha1.ModePlan
+		return m.Name == name && m.Mode == v1alpha1.ModePlan
 	})
 }
 
 // memberOf returns the state of a Kyma in the rollout of a version, from its status.
-func memberOf(k *v1alpha1.Kyma, module string, t target) rollout.Member {
+func memberOf(k *v1alpha1.Kyma, name string, t target) rollout.Member {
 	out := rollout.Member{
-		Namespace: k.Namespace, Name: k.Name, Wave: rollout.WaveOf(t.policy, k.Labels), Hash: rollout.Hash(k.UID, module, t.release.Version),
+		Namespace: k.Namespace, Name: k.Name, Wave: rollout.WaveOf(t.policy, k.Labels), Hash: rollout.Hash(k.UID, name, t.release.Version),
 		Since: k.GetCondition(xpv2.TypeReady).LastTransitionTime.Time,
 	}
-	for i := range k.Status.AtProvider.Modules {
-		s := &k.Status.AtProvider.Modules[i]
-		if s.Name != module || !catalogue.SameChannel(s.Channel, t.channel) {
-			continue
-		}
+	if s := moduleOf(k, name, t); s != nil {
 		out.Installed, out.Message = s.Version != "", truncate(s.Message)
 		// A Manifest that rolled back an upgrade has the version of the release, and reports the one that runs.
-		out.RolledBack = s.Reason == string(v1alpha1.ReasonRolledBack) && s.PendingVersion == ""
+		out.RolledBack = s.Reason == string(v1alpha1.ReasonRolledBack) && s.RolledBackFrom == t.release.Version
 		// A plan reports the version that it would install.
-		out.Updated = (s.Version == t.release.Version || out.RolledBack) && !isPlanned(k, module)
+		out.Updated = (s.Version == t.release.Version || out.RolledBack) && !isPlanned(k, name)
 		out.Ready, out.Error = s.State == v1alpha1.StateReady || isIgnored(s), s.State == v1alpha1.StateError
 	}
+	if c := k.GetCondition(xpv2.TypeSynced); !out.Updated && c.Reason == xpv2.ReasonReconcileError {
+		// It cannot change to the version, and reports what it had before.
+		out.Ready, out.Since, out.Message = false, later(out.Since, c.LastTransitionTime.Time), truncate(c.Message)
+	}
 	return out
+}
+
+// moduleOf returns the status of a module from a channel, or nil.
+func moduleOf(k *v1alpha1.Kyma, name string, t target) *v1alpha1.ModuleStatus {
+	for i := range k.Status.AtProvider.Modules {
+		if s := &k.Status.AtProvider.Modules[i]; s.Name == name && catalogue.SameChannel(s.Channel, t.channel) {
+			return s
+		}
+	}
+	return nil
+}
+
+// later returns the later one of two times.
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // isIgnored reports whether a mandatory module is Ready, and in state Warning only because the owner of the Kyma requests what has no effect.
 func isIgnored(s *v1alpha1.ModuleStatus) bool {
 	return s.Origin == v1alpha1.ModuleOriginMandatory && s.State == v1alpha1.StateWarning && s.Message == catalogue.IgnoredMessage
+}
+
+// isUpgrade reports whether the version of a release is higher than that of an installed module. Nothing else waits for a maintenance window.
+func isUpgrade(k *v1alpha1.Kyma, name string, t target) bool {
+	s := moduleOf(k, name, t)
+	if s == nil || s.Version == "" {
+		return false
+	}
+	c, err := module.CompareVersions(t.release.Version, cmp.Or(s.RolledBackFrom, s.Version))
+	return err != nil || c > 0
 }
 
 // waits reports whether a Kyma waits for a maintenance window, or defers upgrades.
@@ -122,11 +157,11 @@ func waits(k *v1alpha1.Kyma, t target, status *v1alpha1.ChannelRollout, now time
 	return waits
 }
 
-// isOffline reports whether the cluster of a Kyma cannot be reached.
-func (r *reconciler) isOffline(ctx context.Context, k *v1alpha1.Kyma) (bool, error) {
+// connectionOf returns the condition Reachable of the cluster of a Kyma. It is False if the ProviderConfig does not exist.
+func (r *reconciler) connectionOf(ctx context.Context, k *v1alpha1.Kyma) (xpv2.Condition, error) {
 	ref := k.Spec.ProviderConfigReference
 	if ref == nil {
-		return false, nil
+		return xpv2.Condition{}, nil
 	}
 	var o interface {
 		client.Object
@@ -138,7 +173,7 @@ func (r *reconciler) isOffline(ctx context.Context, k *v1alpha1.Kyma) (bool, err
 	}
 	err := r.client.Get(ctx, key, o, client.UnsafeDisableDeepCopy)
 	if notfound.Is(err) {
-		return true, nil
+		return xpv2.Condition{Status: corev1.ConditionFalse}, nil
 	}
-	return o.GetCondition(v1alpha1.TypeReachable).Status == corev1.ConditionFalse, errors.Wrapf(err, "cannot get %s %s", ref.Kind, key)
+	return o.GetCondition(v1alpha1.TypeReachable), errors.Wrapf(err, "cannot get %s %s", ref.Kind, key)
 }

@@ -47,15 +47,26 @@ func TestMemberOf(t *testing.T) {
 		},
 		"RolledBack": {
 			reason: "A Kyma whose Manifest rolled the version back has tried it.",
-			kyma:   with(func(s *v1alpha1.ModuleStatus) { s.Reason = string(v1alpha1.ReasonRolledBack) }),
-			want:   rollout.Member{Installed: true, Updated: true, RolledBack: true, Ready: true},
+			kyma: with(func(s *v1alpha1.ModuleStatus) {
+				s.Reason, s.RolledBackFrom = string(v1alpha1.ReasonRolledBack), "2.0.0"
+			}),
+			want: rollout.Member{Installed: true, Updated: true, RolledBack: true, Ready: true},
 		},
 		"RolledBackEarlier": {
-			reason: "A Kyma that waits for the version has rolled back an earlier one.",
+			reason: "A Kyma that rolled back an earlier version has not tried this one.",
 			kyma: with(func(s *v1alpha1.ModuleStatus) {
-				s.Reason, s.PendingVersion = string(v1alpha1.ReasonRolledBack), "2.0.0"
+				s.Reason, s.RolledBackFrom = string(v1alpha1.ReasonRolledBack), "1.5.0"
 			}),
 			want: rollout.Member{Installed: true, Ready: true},
+		},
+		"Stopped": {
+			reason: "A Kyma whose reconciles fail is not Ready for a version that it does not have.",
+			kyma: newKyma("k", "regular", func(k *v1alpha1.Kyma) {
+				k.Status.SetConditions(xpv2.Condition{
+					Type: xpv2.TypeSynced, Status: corev1.ConditionFalse, Reason: xpv2.ReasonReconcileError, Message: "boom", LastTransitionTime: metav1.Time{Time: noon},
+				})
+			}),
+			want: rollout.Member{Installed: true, Message: "boom", Since: noon},
 		},
 		"OtherChannel": {
 			reason: "A Kyma that changes its channel does not have the module from this one yet.",
@@ -146,7 +157,7 @@ func TestMembers(t *testing.T) {
 		},
 		"Paused": {
 			reason: "A paused Kyma does not block.",
-			change: []func(k *v1alpha1.Kyma){annotate(meta.AnnotationKeyReconciliationPaused, "true")}, want: []rollout.Member{{Waiting: true}},
+			change: []func(k *v1alpha1.Kyma){annotate(meta.AnnotationKeyReconciliationPaused, "true")}, want: []rollout.Member{{Held: true, Waiting: true}},
 		},
 		"Open": {
 			reason: "A Kyma takes part in its maintenance window.",
@@ -168,6 +179,23 @@ func TestMembers(t *testing.T) {
 			reason: "A Kyma that has the version does not wait for a window.",
 			change: []func(k *v1alpha1.Kyma){windows("0 20 * * *"), func(k *v1alpha1.Kyma) { k.Status.AtProvider.Modules[0].Version = "2.0.0" }},
 			want:   []rollout.Member{{Updated: true}},
+		},
+		"Lower": {
+			reason: "A version that is lower does not wait for a window.",
+			change: []func(k *v1alpha1.Kyma){windows("0 20 * * *"), func(k *v1alpha1.Kyma) { k.Status.AtProvider.Modules[0].Version = "3.0.0" }},
+			want:   []rollout.Member{{}},
+		},
+		"PausedInVersion": {
+			reason: "A paused Kyma that is Ready in the version counts as such.",
+			change: []func(k *v1alpha1.Kyma){annotate(meta.AnnotationKeyReconciliationPaused, "true"), func(k *v1alpha1.Kyma) { k.Status.AtProvider.Modules[0].Version = "2.0.0" }},
+			want:   []rollout.Member{{Updated: true, Held: true}},
+		},
+		"PausedAndBroken": {
+			reason: "A paused Kyma that is broken in the version is excluded.",
+			change: []func(k *v1alpha1.Kyma){annotate(meta.AnnotationKeyReconciliationPaused, "true"), func(k *v1alpha1.Kyma) {
+				k.Status.AtProvider.Modules[0].Version, k.Status.AtProvider.Modules[0].State = "2.0.0", v1alpha1.StateError
+			}},
+			want: []rollout.Member{{Updated: true, Error: true, Held: true, Waiting: true}},
 		},
 		"Deleted": {
 			reason: "A Kyma that is deleted does not count.",
@@ -193,7 +221,7 @@ func TestMembers(t *testing.T) {
 			}
 			for i := range tc.want {
 				w := &tc.want[i]
-				w.Namespace, w.Name, w.Installed, w.Ready = "ns", "k", true, true
+				w.Namespace, w.Name, w.Installed, w.Ready = "ns", "k", true, !w.Error
 			}
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(rollout.Member{}, "Hash", "Since")); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)

@@ -20,12 +20,14 @@ type patience struct {
 	since map[string]map[string]struggles
 }
 
-// struggles contains since when the Kymas of a channel that are in a wave are not Ready in a version, and which of them were Ready in it.
+// struggles contains since when the Kymas of a channel that are in a wave are not Ready in a version, which of them were Ready in it, and when
+// some of them last did not count, because they were offline or waiting.
 type struggles struct {
 	version string
 	wave    int32
 	first   map[types.NamespacedName]time.Time
 	passed  map[types.NamespacedName]bool
+	away    map[types.NamespacedName]time.Time
 }
 
 // watch sets since when the members of a rollout are not Ready, and whether they were Ready before, and remembers it. The status is nil if the
@@ -33,7 +35,10 @@ type struggles struct {
 func (p *patience) watch(release string, status *v1alpha1.ChannelRollout, t target, members []rollout.Member, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	after := struggles{version: t.release.Version, first: map[types.NamespacedName]time.Time{}, passed: map[types.NamespacedName]bool{}}
+	after := struggles{
+		version: t.release.Version, first: map[types.NamespacedName]time.Time{}, passed: map[types.NamespacedName]bool{},
+		away: map[types.NamespacedName]time.Time{},
+	}
 	if status != nil {
 		after.wave = status.Wave
 	}
@@ -58,6 +63,14 @@ func (p *patience) watch(release string, status *v1alpha1.ChannelRollout, t targ
 // add adds a member, and sets what is known of it.
 func (s *struggles) add(m *rollout.Member, before struggles, now time.Time) {
 	key := types.NamespacedName{Namespace: m.Namespace, Name: m.Name}
+	if m.Offline || m.Waiting {
+		s.away[key] = now
+		return
+	}
+	if away, ok := before.away[key]; ok {
+		// Its state is still that of the time before.
+		m.Since, s.away[key] = later(m.Since, away), away
+	}
 	if m.Updated && (m.Ready || before.passed[key]) {
 		m.Passed, s.passed[key] = true, true
 	}
@@ -71,10 +84,10 @@ func (s *struggles) add(m *rollout.Member, before struggles, now time.Time) {
 	m.Unready, s.first[key] = first, first
 }
 
-// isExposed reports whether a Kyma of the current wave may have the version, and can be reached.
+// isExposed reports whether a Kyma of the current wave may have the version.
 func isExposed(status *v1alpha1.ChannelRollout, t target, m *rollout.Member) bool {
 	return status != nil && status.Version == t.release.Version && status.Phase == v1alpha1.RolloutProgressing &&
-		m.Wave == int(status.Wave) && int64(m.Hash) < status.Threshold && !m.Offline && !m.Waiting
+		m.Wave == int(status.Wave) && int64(m.Hash) < status.Threshold
 }
 
 // forget forgets a ModuleReleaseMeta.

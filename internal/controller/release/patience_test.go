@@ -24,6 +24,7 @@ func TestPatience(t *testing.T) {
 		member rollout.Member
 		want   time.Duration
 		passed bool
+		since  time.Duration
 	}{
 		{reason: "It is seen for the first time.", member: rollout.Member{Updated: true}, want: 0},
 		{reason: "Another message changes nothing.", member: rollout.Member{Updated: true, Error: true, Since: start.Add(time.Minute)}, want: 0},
@@ -31,13 +32,22 @@ func TestPatience(t *testing.T) {
 		{reason: "It is not Ready again.", member: rollout.Member{Updated: true}, want: 3 * time.Minute, passed: true},
 		{reason: "It was Ready before that.", member: rollout.Member{Updated: true}, want: 3 * time.Minute, passed: true},
 		{reason: "Its cluster cannot be reached.", member: rollout.Member{Updated: true, Offline: true}, want: -1},
-		{reason: "It can be reached again.", member: rollout.Member{Updated: true}, want: 6 * time.Minute},
-		{reason: "It is Ready in the version before.", member: rollout.Member{Ready: true}, want: 6 * time.Minute},
+		{reason: "It can be reached again, and has the state of that time.", member: rollout.Member{Updated: true, Error: true}, want: 6 * time.Minute, since: 5 * time.Minute},
+		{reason: "It is Ready in the version before.", member: rollout.Member{Ready: true}, want: 6 * time.Minute, since: 5 * time.Minute},
+		{reason: "It waits for a window.", member: rollout.Member{Ready: true, Waiting: true}, want: -1},
+		{reason: "The window has begun.", member: rollout.Member{}, want: 9 * time.Minute, since: 8 * time.Minute},
 	} {
+		since := tc.member.Since
+		if tc.since > 0 {
+			since = start.Add(tc.since)
+		}
 		members := []rollout.Member{tc.member}
 		p.watch("istio", status, in, members, start.Add(time.Duration(i)*time.Minute))
 		if got := members[0].Unready; tc.want < 0 && !got.IsZero() || tc.want >= 0 && !got.Equal(start.Add(tc.want)) {
 			t.Errorf("%s want %s after the start, got %s", tc.reason, tc.want, got)
+		}
+		if got := members[0].Since; !got.Equal(since) {
+			t.Errorf("%s want the state since %s, got %s", tc.reason, since, got)
 		}
 		if got := members[0].Passed; got != tc.passed {
 			t.Errorf("%s want passed %t, got %t", tc.reason, tc.passed, got)
@@ -72,6 +82,13 @@ func TestOwnersCannotStop(t *testing.T) {
 			reason: "Without the policy Update, the module stays as it is.",
 			change: func(k *v1alpha1.Kyma) {
 				k.Spec.ManagementPolicies = xpv2.ManagementPolicies{xpv2.ManagementActionObserve}
+			},
+			want: rollout.Member{Installed: true, Updated: true}, held: true,
+		},
+		"NotSupported": {
+			reason: "A combination of policies that is not supported stops all changes.",
+			change: func(k *v1alpha1.Kyma) {
+				k.Spec.ManagementPolicies = xpv2.ManagementPolicies{xpv2.ManagementActionCreate, xpv2.ManagementActionUpdate}
 			},
 			want: rollout.Member{Installed: true, Updated: true}, held: true,
 		},

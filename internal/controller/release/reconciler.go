@@ -152,12 +152,15 @@ func (r *reconciler) next(ctx context.Context, m *v1alpha1.ModuleReleaseMeta, t 
 	next, again := rollout.Next(rollout.Input{
 		Channel: t.channel, Release: t.release, Status: status, Policy: t.policy, Spread: r.spread, Members: members, Now: now,
 	})
-	if p := next.Phase; p == v1alpha1.RolloutProgressing || p == v1alpha1.RolloutRollingBack {
-		if again == 0 || again > checkEvery {
-			again = checkEvery
-		}
+	if isActive(next.Phase) && (again == 0 || again > checkEvery) {
+		again = checkEvery
 	}
 	return next, again, nil
+}
+
+// isActive reports whether a rollout in a phase continues as its Kymas change.
+func isActive(p v1alpha1.RolloutPhase) bool {
+	return p == v1alpha1.RolloutProgressing || p == v1alpha1.RolloutRollingBack
 }
 
 // statusOf returns the state of the rollout in a channel, or nil.

@@ -43,7 +43,7 @@ func TestReconcile(t *testing.T) {
 		{
 			reason: "Nothing changes if each Kyma has the version.",
 			want:   []string{"regular 1.0.0 Complete canary"}, writes: 1,
-			events: []string{"Normal RolloutComplete Channel regular: all Kymas that can be reached have version 1.0.0; 2 of 2"},
+			events: []string{"Normal RolloutComplete Channel regular: all Kymas that can be reached have version 1.0.0: 2 of 2 are Ready"},
 		},
 		{reason: "At rest, nothing is written.", want: []string{"regular 1.0.0 Complete canary"}},
 		{

@@ -139,7 +139,7 @@ func eventOf(was, is *v1alpha1.ChannelRollout) []event.Event {
 	case !isNew && was.Phase == is.Phase:
 		return nil
 	case is.Phase == v1alpha1.RolloutComplete:
-		return normal(reasonComplete, "all Kymas that can be reached have version %s; %d of %d", is.Version, is.Updated, is.Total)
+		return normal(reasonComplete, "all Kymas that can be reached have version %s: %d of %d are Ready%s", is.Version, is.Ready, is.Total, others(is))
 	case is.Phase == v1alpha1.RolloutPaused:
 		return normal(reasonPaused, "the rollout of version %s is paused%s", is.Version, inWave(is))
 	case is.Phase == v1alpha1.RolloutRolledBack:
@@ -160,6 +160,18 @@ func progressOf(was, is *v1alpha1.ChannelRollout, normal func(r event.Reason, fo
 		return normal(reasonResumed, "the rollout of version %s continues%s", is.Version, inWave(is))
 	}
 	return nil
+}
+
+// others counts the Kymas that a complete rollout did not wait for.
+func others(is *v1alpha1.ChannelRollout) string {
+	out := ""
+	if is.Offline > 0 {
+		out += fmt.Sprintf(", offline: %d", is.Offline)
+	}
+	if is.Waiting > 0 {
+		out += fmt.Sprintf(", waiting: %d", is.Waiting)
+	}
+	return out
 }
 
 // first names the first Kyma that failed.

@@ -17,7 +17,7 @@ import (
 // in returns the state of a rollout of version 1.1.0 to 3 Kymas in a wave.
 func in(phase v1alpha1.RolloutPhase, wave int32, name string) *v1alpha1.ChannelRollout {
 	return &v1alpha1.ChannelRollout{
-		Channel: "regular", Version: "1.1.0", Previous: "1.0.0", Phase: phase, Wave: wave, WaveName: name, Total: 3, Updated: 2,
+		Channel: "regular", Version: "1.1.0", Previous: "1.0.0", Phase: phase, Wave: wave, WaveName: name, Total: 3, Updated: 3, Ready: 2,
 	}
 }
 
@@ -27,7 +27,9 @@ func TestEventOf(t *testing.T) {
 	older := in(v1alpha1.RolloutProgressing, 0, "canary")
 	older.Version = "1.0.1"
 	counted := in(v1alpha1.RolloutProgressing, 0, "canary")
-	counted.Updated = 1
+	counted.Ready = 1
+	without := in(v1alpha1.RolloutComplete, 1, "")
+	without.Ready, without.Offline, without.Waiting = 0, 2, 1
 	progressing := in(v1alpha1.RolloutProgressing, 0, "canary")
 	cases := map[string]struct {
 		reason  string
@@ -42,7 +44,8 @@ func TestEventOf(t *testing.T) {
 		"Resumed":    {"A person resumes it.", in(v1alpha1.RolloutPaused, 0, "canary"), progressing, "Normal RolloutResumed Channel regular: the rollout of version 1.1.0 continues in wave canary"},
 		"Failed":     {"A failure names the first Kyma.", progressing, failed, "Warning RolloutFailed Channel regular: the rollout of version 1.1.0 failed: 1 Kyma failed in wave canary; the first is ns/a: boom"},
 		"RolledBack": {"The end of a rollback has an event.", failed, in(v1alpha1.RolloutRolledBack, 0, "canary"), "Normal RolloutRolledBack Channel regular: the Kymas in wave canary have version 1.0.0 again instead of 1.1.0"},
-		"Complete":   {"The end of a rollout has an event.", progressing, in(v1alpha1.RolloutComplete, 1, ""), "Normal RolloutComplete Channel regular: all Kymas that can be reached have version 1.1.0; 2 of 3"},
+		"Complete":   {"The end of a rollout has an event.", progressing, in(v1alpha1.RolloutComplete, 1, ""), "Normal RolloutComplete Channel regular: all Kymas that can be reached have version 1.1.0: 2 of 3 are Ready"},
+		"Without":    {"A rollout is complete without the Kymas that are offline or wait, although their Manifests have the version.", progressing, without, "Normal RolloutComplete Channel regular: all Kymas that can be reached have version 1.1.0: 0 of 3 are Ready, offline: 2, waiting: 1"},
 		"Rest":       {"At rest, there is no event.", in(v1alpha1.RolloutComplete, 1, ""), in(v1alpha1.RolloutComplete, 1, ""), ""},
 	}
 	for name, tc := range cases {

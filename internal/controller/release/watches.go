@@ -158,7 +158,7 @@ func namesOf(k *v1alpha1.Kyma) []string {
 // delayOf returns how long events about the Kymas of a ModuleReleaseMeta are merged.
 func delayOf(m *v1alpha1.ModuleReleaseMeta) time.Duration {
 	for i := range m.Status.Channels {
-		if m.Status.Channels[i].Phase != v1alpha1.RolloutComplete {
+		if isActive(m.Status.Channels[i].Phase) {
 			return active
 		}
 	}
