@@ -196,6 +196,9 @@ func (w *call) load(ctx context.Context) (inv *inventory.Inventory, rebuilt *inv
 // loadToRemove rebuilds it like load. It returns an error if it finds nothing, but the credentials may not list all kinds.
 func (w *call) loadToRemove(ctx context.Context) (inv *inventory.Inventory, rebuilt *inventory.Rebuilt, err error) {
 	inv, err = w.store.loadOwn(ctx)
+	if err == nil && w.b.Planned {
+		err = w.store.inventories.CheckApplied(*w.store.last)
+	}
 	if inv != nil || err != nil || w.mem.removed {
 		return inv, nil, err
 	}

@@ -36,7 +36,7 @@ type intent struct {
 	newCluster string
 	// forceRemoval deletes custom resources that block the removal of a module.
 	forceRemoval bool
-	// policies contains the management policies for all Manifests. If it is nil, the content decides.
+	// policies contains the management policies for all Manifests. If it is nil, as for a Kyma that is paused, they stay as they are.
 	policies xpv2.ManagementPolicies
 	// controlPlane is the name of the ClusterProviderConfig for modules of the control plane.
 	controlPlane string
@@ -66,9 +66,7 @@ func intentOf(k *v1alpha1.Kyma, policy managed.ManagementPoliciesChecker) intent
 	in.abandon = deleted && k.Annotations[v1alpha1.AnnotationAbandon] == "true"
 	in.deleteAdopted = deleted && k.Annotations[v1alpha1.AnnotationDeleteAdopted] == "true"
 	in.forceRemoval = deleted && k.Annotations[v1alpha1.AnnotationForceRemoval] == "true"
-	if !policy.ShouldUpdate() || deleted && !policy.ShouldDelete() {
-		in.policies = k.Spec.ManagementPolicies
-	}
+	in.policies = k.Spec.ManagementPolicies
 	return in
 }
 
@@ -102,8 +100,11 @@ func desiredManifest(k *v1alpha1.Kyma, in intent, content, live *v1alpha1.Manife
 	}
 	if content != nil {
 		out.Namespace, out.Name, out.Labels, out.Spec = content.Namespace, content.Name, content.Labels, content.Spec
-		// The module is managed again.
-		meta.RemoveAnnotations(out, v1alpha1.AnnotationDetach)
+		if isDetached(out) {
+			// The module is managed again, if its deletion has not begun.
+			meta.RemoveAnnotations(out, v1alpha1.AnnotationDetach)
+			out.ResourceVersion = live.ResourceVersion
+		}
 		// A user can also request an adoption on the Manifest.
 		if live != nil && live.Spec.ForProvider.Adoption == v1alpha1.AdoptionPolicyAdopt {
 			out.Spec.ForProvider.Adoption = v1alpha1.AdoptionPolicyAdopt
@@ -115,12 +116,12 @@ func desiredManifest(k *v1alpha1.Kyma, in intent, content, live *v1alpha1.Manife
 	case in.execute:
 		out.Spec.ForProvider.Mode = v1alpha1.ModeApply
 	}
-	if in.policies != nil {
-		out.Spec.ManagementPolicies = in.policies
-	}
-	if in.detach {
+	switch {
+	case in.detach:
 		// Without the policy Delete, the labels would stay too.
 		out.Spec.ManagementPolicies = xpv2.ManagementPolicies{xpv2.ManagementActionAll}
+	case in.policies != nil && !isDetached(out):
+		out.Spec.ManagementPolicies = in.policies
 	}
 	annotate(out, k, in, live)
 	return out

@@ -20,7 +20,7 @@ func withoutManagement() v1alpha1.Module { return v1alpha1.Module{Name: "a", Man
 
 // detaching marks a Manifest whose objects stay in the cluster.
 func detaching(m *v1alpha1.Manifest) {
-	m.Annotations = map[string]string{v1alpha1.AnnotationDetach: "true"}
+	m.Annotations, m.ResourceVersion = map[string]string{v1alpha1.AnnotationDetach: "true"}, "7"
 }
 
 func TestPlanUnmanaged(t *testing.T) {
@@ -73,6 +73,9 @@ func TestPlanUnmanaged(t *testing.T) {
 			got := want{s.action, s.status.State, s.status.Reason, s.status.Version, s.desired != nil && isDetached(s.desired)}
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
 				t.Errorf("%s\nplan(): -want, +got:\n%s", tc.reason, diff)
+			}
+			if again := tc.live != nil && isDetached(tc.live) && s.desired != nil && !got.annotate; again && s.desired.ResourceVersion != tc.live.ResourceVersion {
+				t.Errorf("%s\nplan(): want a write that fails if the deletion has begun", tc.reason)
 			}
 			if got.annotate && !slices.Equal(s.desired.Spec.ManagementPolicies, xpv2.ManagementPolicies{xpv2.ManagementActionAll}) {
 				t.Errorf("%s\nplan(): want all policies, got %v", tc.reason, s.desired.Spec.ManagementPolicies)

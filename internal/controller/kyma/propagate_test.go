@@ -219,6 +219,18 @@ func TestPropagate(t *testing.T) {
 			kyma:   func(k *v1alpha1.Kyma) { k.Spec.ManagementPolicies = keep },
 			want:   outcome{policies: all, called: true},
 		},
+		"RemoveAfterAll": {
+			reason: "A Kyma that may remove objects again removes those of Manifests with the policies before.",
+			kyma:   goes,
+			child:  func(m *v1alpha1.Manifest) { m.Spec.ManagementPolicies = keep },
+			want:   outcome{policies: all, called: true, writes: 1},
+		},
+		"DetachingWhileGoing": {
+			reason: "Without the policy Delete, the labels would stay.",
+			kyma:   func(k *v1alpha1.Kyma) { k.DeletionTimestamp, k.Spec.ManagementPolicies = &now, keep },
+			child:  func(m *v1alpha1.Manifest) { detaching(m); deleted(m) },
+			want:   outcome{policies: all, called: true, annotations: map[string]string{v1alpha1.AnnotationDetach: "true"}, finalized: true},
+		},
 		"NoUpdate": {
 			reason: "Update is not called if the policies of the Kyma exclude it.",
 			kyma:   func(k *v1alpha1.Kyma) { k.Spec.ManagementPolicies = observe },

@@ -63,7 +63,7 @@ func removalAfter(err error) removal {
 func outlineOf(mr *v1alpha1.Manifest) *engine.Bundle {
 	out := &engine.Bundle{
 		Name: naming.InventoryOf(mr), Owner: naming.OwnerOf(mr), OwnerRequired: !naming.InNamespace(mr), Adopt: adopts(mr),
-		OwnerUID:   string(mr.UID),
+		OwnerUID: string(mr.UID), Planned: mr.Spec.ForProvider.Mode == v1alpha1.ModePlan,
 		ClusterUID: mr.Status.AtProvider.ClusterUID, NewClusterUID: mr.Annotations[v1alpha1.AnnotationClusterChanged],
 		Installed: naming.HadInventory(mr), Labels: map[string]string{},
 	}

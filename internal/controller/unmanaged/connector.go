@@ -23,8 +23,8 @@ type connector struct {
 }
 
 // Connector returns a connector that detaches the objects of a Manifest that is being deleted if IsLeft is true for it. The controller of Kymas marks
-// such Manifests too, but if a Kyma is deleted in the foreground, the garbage collector deletes them at the same time. Kymas are read from the cache,
-// and from the API server if the cache can be out of date.
+// such Manifests too, but if a Kyma is deleted in the foreground, the garbage collector deletes them at the same time. Likewise, it waits if the Kyma
+// does not let objects be removed. Kymas are read from the cache, and from the API server if the cache can be out of date.
 func Connector(inner managed.TypedExternalConnector[*v1alpha1.Manifest], cached, live client.Reader) managed.TypedExternalConnector[*v1alpha1.Manifest] {
 	return &connector{inner: inner, cached: cached, live: live}
 }
@@ -39,6 +39,26 @@ func (c *connector) Connect(ctx context.Context, m *v1alpha1.Manifest) (managed.
 		meta.AddAnnotations(m, map[string]string{v1alpha1.AnnotationDetach: "true"})
 	}
 	return c.inner.Connect(ctx, m) //nolint:wrapcheck // It is only forwarded.
+}
+
+// await returns an error if a Kyma that is being deleted is paused, or its policies forbid the removal of objects, and its controller has not written
+// that to the Manifest yet.
+func await(k *v1alpha1.Kyma, m *v1alpha1.Manifest) error {
+	if m.Annotations[v1alpha1.AnnotationDetach] == "true" {
+		return nil // Its policies differ from those of the Kyma.
+	}
+	if meta.IsPaused(k) {
+		return errors.Errorf("waiting until the Manifest is paused, because Kyma %s is", k.Name)
+	}
+	p := k.Spec.ManagementPolicies
+	if p == nil {
+		return nil
+	}
+	r := managed.NewManagementPoliciesResolver(true, p)
+	if r.IsPaused() || r.Validate() == nil && !r.ShouldDelete() {
+		return errors.Errorf("waiting until the Manifest has the managementPolicies of Kyma %s, which do not contain Delete", k.Name)
+	}
+	return nil
 }
 
 // isLeft reports whether IsLeft is true for a Manifest that is being deleted and its Kyma.
@@ -57,7 +77,11 @@ func (c *connector) isLeft(ctx context.Context, m *v1alpha1.Manifest) (bool, err
 			return false, errors.Wrapf(notfound.Explain(err), "cannot get Kyma %s", owner.Name)
 		}
 		if meta.WasDeleted(k) || moduleOf(k, m) == nil {
-			return IsLeft(k, m), nil
+			left := IsLeft(k, m)
+			if !left && meta.WasDeleted(k) {
+				err = await(k, m)
+			}
+			return left, err
 		}
 		// Something else than the controller of Kymas has deleted the Manifest, perhaps because the Kyma is being deleted.
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
@@ -52,6 +53,14 @@ func deleted(k *v1alpha1.Kyma) { k.DeletionTimestamp = &now }
 
 func mandatory(k *v1alpha1.Kyma) {
 	k.Status.AtProvider.Modules = []v1alpha1.ModuleStatus{{Name: "istio", Origin: v1alpha1.ModuleOriginMandatory}}
+}
+
+func keeping(k *v1alpha1.Kyma) {
+	k.Spec.ManagementPolicies = xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionUpdate}
+}
+
+func paused(k *v1alpha1.Kyma) {
+	meta.AddAnnotations(k, map[string]string{meta.AnnotationKeyReconciliationPaused: "true"})
 }
 
 func without(k *v1alpha1.Kyma) { k.Spec.ForProvider.Modules = k.Spec.ForProvider.Modules[:1] }
@@ -132,6 +141,32 @@ func TestDetachWithKyma(t *testing.T) {
 			reason: "A user deleted the Manifest. Its Kyma is not being deleted.",
 			args:   args{manifest: newManifest(), cached: newKyma(), live: newKyma()},
 			want:   want{requests: 1},
+		},
+		"Keeps": {
+			reason: "The policies of the Kyma have not reached the Manifest yet.",
+			args:   args{manifest: newManifest(), cached: newKyma(), live: newKyma(keeping, deleted)},
+			want:   want{requests: 1, err: "waiting until the Manifest has the managementPolicies of Kyma kyma, which do not contain Delete"},
+		},
+		"Pauses": {
+			reason: "Neither has its pause.",
+			args:   args{manifest: newManifest(), cached: newKyma(paused, deleted)},
+			want:   want{err: "waiting until the Manifest is paused, because Kyma kyma is"},
+		},
+		"Unsupported": {
+			reason: "Policies that are not supported never reach it.",
+			args: args{manifest: newManifest(), cached: newKyma(deleted, func(k *v1alpha1.Kyma) {
+				k.Spec.ManagementPolicies = xpv2.ManagementPolicies{xpv2.ManagementActionDelete}
+			})},
+		},
+		"Detaching": {
+			reason: "A Manifest that is detached has other policies than its Kyma.",
+			args: args{
+				manifest: newManifest(func(m *v1alpha1.Manifest) {
+					meta.AddAnnotations(m, map[string]string{v1alpha1.AnnotationDetach: "true"})
+				}),
+				cached: newKyma(without, keeping, deleted),
+			},
+			want: want{detached: true},
 		},
 		"Gone": {
 			reason: "There is no Kyma.",

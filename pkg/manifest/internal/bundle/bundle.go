@@ -27,6 +27,10 @@ type Bundle struct {
 	// UIDs share no state that the engine caches between calls.
 	OwnerUID string
 
+	// Planned means that the owner may have applied nothing yet, because it only plans. Remove then deletes nothing if the inventory has the
+	// UID of an earlier owner, for example one whose objects were detached, and returns an *OwnedError.
+	Planned bool
+
 	// ControlPlane contains UIDs that identify the cluster that contains the owner, for example that of its namespace
 	// kube-system. The inventory records them. A bundle with the same owner but without any of these UIDs is refused, because
 	// two control planes would revert each other's changes. If the bundle or the inventory has no UIDs, control planes are not

@@ -48,6 +48,8 @@ type OwnedError struct {
 	// If the owner has the same name as the requester, ControlPlane is a UID of the control plane of the owner, and
 	// RequesterControlPlane is a UID of the control plane of the requester. Otherwise, both are empty.
 	ControlPlane, RequesterControlPlane string
+	// OwnerUID is the UID of the owner if it is an earlier one with the same name, and the requester has applied nothing.
+	OwnerUID string
 	// Messages contain the instructions for using another inventory or adopting this one.
 	Messages advice.Messages
 }
@@ -57,6 +59,9 @@ func (e *OwnedError) Holder() string {
 	out := text.OneLine(cmp.Or(e.Owner, "an unknown owner"))
 	if e.ControlPlane != "" {
 		out += " in the control plane with UID " + text.OneLine(e.ControlPlane)
+	}
+	if e.OwnerUID != "" {
+		out += " with UID " + text.OneLine(e.OwnerUID)
 	}
 	return out
 }
@@ -251,6 +256,14 @@ func (s *Store) CheckOwner(st Stored) error {
 		e.ControlPlane, e.RequesterControlPlane = st.Origin.first(), s.Origin.first()
 	}
 	return e
+}
+
+// CheckApplied returns an *OwnedError if an earlier owner with the same name wrote the inventory last.
+func (s *Store) CheckApplied(st Stored) error {
+	if st.Inventory == nil || s.Origin.UID == "" || st.Origin.UID == "" || s.Origin.UID == st.Origin.UID {
+		return nil
+	}
+	return &OwnedError{Inventory: s.Ref, Owner: st.Owner, OwnerUID: st.Origin.UID, Requester: s.Owner, Messages: s.Messages}
 }
 
 func (s *Store) checkLoad(st Stored) error {
