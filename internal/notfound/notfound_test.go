@@ -176,3 +176,45 @@ func TestListed(t *testing.T) {
 		}
 	}
 }
+
+func TestElsewhere(t *testing.T) {
+	const (
+		groups = `{"kind":"APIGroupList","groups":[{"name":"apps","versions":[{"version":"v3"}]},{"name":"example.org","versions":[{"version":"v1"},{"version":"v2"},{"version":"v1beta1"}]}]}`
+		others = `{"kind":"APIResourceList","groupVersion":"example.org/v2","resources":[{"name":"gadgets","kind":"Gadget"},{"name":"gadgets/old","kind":"Widget"},{"name":"reviews","kind":"Review","verbs":["create"]}]}`
+		beta   = `{"kind":"APIResourceList","groupVersion":"example.org/v1beta1","resources":[{"name":"widgets","kind":"Widget","namespaced":true,"verbs":["get","list"]}]}`
+	)
+	all := map[string]string{"/apis": groups, "/apis/example.org/v2": others, "/apis/example.org/v1beta1": beta}
+	cases := map[string]struct {
+		reason string
+		paths  map[string]string
+		kind   string
+		want   string
+		err    string
+	}{
+		"Other":        {reason: "A later version has the kind.", paths: all, kind: "Widget", want: "widgets in v1beta1"},
+		"First":        {reason: "The search ends with the first version.", paths: map[string]string{"/apis": groups, "/apis/example.org/v2": others}, kind: "Gadget", want: "gadgets in v2"},
+		"None":         {reason: "No version has the kind.", paths: all, kind: "Thing"},
+		"NoObjects":    {reason: "A kind that can only be created has no objects.", paths: all, kind: "Review"},
+		"NoGroup":      {reason: "The cluster does not serve the group.", paths: map[string]string{"/apis": `{"kind":"APIGroupList","groups":[{"name":"apps"}]}`}, kind: "Widget"},
+		"Inconsistent": {reason: "A version cannot be read.", paths: map[string]string{"/apis": groups}, kind: "Widget", err: "the cluster lists API version example.org/v2, but returns 404 Not Found for it"},
+		"Page":         {reason: "A page is not a response of an API server.", kind: "Widget", err: "the 404 Not Found response is not from a Kubernetes API server"},
+		"OtherJSON":    {reason: "The response is not a list of groups.", paths: map[string]string{"/apis": `{"groups":[]}`}, kind: "Widget", err: "not a list of API groups"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r, err := Elsewhere(t.Context(), func(_ context.Context, path string) ([]byte, error) {
+				if body, ok := tc.paths[path]; ok {
+					return []byte(body), nil
+				}
+				return nil, &Error{}
+			}, schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: tc.kind})
+			got := ""
+			if r != nil {
+				got = r.Name + " in " + r.Version
+			}
+			if got != tc.want || (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
+				t.Errorf("%s\nElsewhere(...): want %q and error %q, got %q, %v", tc.reason, tc.want, tc.err, got, err)
+			}
+		})
+	}
+}

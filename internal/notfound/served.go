@@ -78,14 +78,46 @@ func Served(ctx context.Context, get GetFunc, gvk schema.GroupVersionKind) (bool
 // Listed reports whether a cluster serves lists of a kind, according to its discovery documents. Binding, for example, can only be
 // created.
 func Listed(ctx context.Context, get GetFunc, gvk schema.GroupVersionKind) (bool, error) {
-	return find(ctx, get, gvk, func(r metav1.APIResource) bool { return len(r.Verbs) == 0 || slices.Contains(r.Verbs, "list") })
+	return find(ctx, get, gvk, isListed)
+}
+
+func isListed(r metav1.APIResource) bool {
+	return len(r.Verbs) == 0 || slices.Contains(r.Verbs, "list")
+}
+
+// Elsewhere returns the resource of a kind, including its version, from the first other version of the group in which a cluster serves
+// lists of the kind. It returns nil if there is none. While a kind has such a version, its objects exist.
+func Elsewhere(ctx context.Context, get GetFunc, gvk schema.GroupVersionKind) (*metav1.APIResource, error) {
+	all, err := versions(ctx, get, gvk.Group)
+	if err != nil {
+		return nil, err
+	}
+	for _, version := range all {
+		if version == gvk.Version {
+			continue
+		}
+		resources, err := Resources(ctx, get, schema.GroupVersion{Group: gvk.Group, Version: version})
+		if err != nil {
+			return nil, err
+		}
+		if i := slices.IndexFunc(resources, isOf(gvk.Kind, isListed)); i >= 0 {
+			resources[i].Version = version
+			return &resources[i], nil
+		}
+	}
+	return nil, nil //nolint:nilnil // As documented.
 }
 
 func find(ctx context.Context, get GetFunc, gvk schema.GroupVersionKind, accept func(metav1.APIResource) bool) (bool, error) {
 	all, err := Resources(ctx, get, gvk.GroupVersion())
-	return slices.ContainsFunc(all, func(r metav1.APIResource) bool {
-		return r.Kind == gvk.Kind && !strings.Contains(r.Name, "/") && accept(r)
-	}), err
+	return slices.ContainsFunc(all, isOf(gvk.Kind, accept)), err
+}
+
+// isOf returns a function that reports whether a resource is one of a kind, not a subresource, and acceptable.
+func isOf(kind string, accept func(metav1.APIResource) bool) func(metav1.APIResource) bool {
+	return func(r metav1.APIResource) bool {
+		return r.Kind == kind && !strings.Contains(r.Name, "/") && accept(r)
+	}
 }
 
 // An InconsistentDiscoveryError reports a group version that the list of API groups contains, but for which the cluster responds with
@@ -101,26 +133,38 @@ func (e *InconsistentDiscoveryError) Error() string {
 
 // serves reports whether the API groups of a cluster contain a group version.
 func serves(ctx context.Context, get GetFunc, gv schema.GroupVersion) (bool, error) {
+	all, err := versions(ctx, get, gv.Group)
+	return slices.Contains(all, gv.Version), err
+}
+
+// versions returns the versions of an API group, the preferred one first, or none if the cluster does not serve the group.
+func versions(ctx context.Context, get GetFunc, group string) ([]string, error) {
 	path := "/apis"
-	if gv.Group == "" {
+	if group == "" {
 		path = "/api"
 	}
 	data, err := get(ctx, path)
 	if err != nil {
-		return false, Explain(err)
+		return nil, Explain(err)
 	}
-	if gv.Group == "" {
+	if group == "" {
 		l := &metav1.APIVersions{}
 		if err := json.Unmarshal(data, l); err != nil || l.Kind != "APIVersions" || len(l.Versions) == 0 {
-			return false, errors.New("the response is not a list of API versions")
+			return nil, errors.New("the response is not a list of API versions")
 		}
-		return slices.Contains(l.Versions, gv.Version), nil
+		return l.Versions, nil
 	}
 	l := &metav1.APIGroupList{}
 	if err := json.Unmarshal(data, l); err != nil || l.Kind != "APIGroupList" || len(l.Groups) == 0 {
-		return false, errors.New("the response is not a list of API groups")
+		return nil, errors.New("the response is not a list of API groups")
 	}
-	return slices.ContainsFunc(l.Groups, func(g metav1.APIGroup) bool {
-		return g.Name == gv.Group && slices.ContainsFunc(g.Versions, func(v metav1.GroupVersionForDiscovery) bool { return v.Version == gv.Version })
-	}), nil
+	var out []string
+	for _, g := range l.Groups {
+		for _, v := range g.Versions {
+			if g.Name == group {
+				out = append(out, v.Version)
+			}
+		}
+	}
+	return out, nil
 }

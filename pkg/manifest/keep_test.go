@@ -122,6 +122,52 @@ func TestKeep(t *testing.T) {
 	}
 }
 
+// TestKeepBehindWatch checks that the policy and the owner in the cluster count, even if the watch does not show them yet.
+func TestKeepBehindWatch(t *testing.T) {
+	one := key("ConfigMap", "apps", "one")
+	cases := map[string]struct {
+		reason string
+		change func(u *unstructured.Unstructured)
+		kept   []cluster.ObjectRef
+	}{
+		"Kept": {
+			reason: "A user added the annotation just now.", kept: []cluster.ObjectRef{one},
+			change: func(u *unstructured.Unstructured) {
+				u.SetAnnotations(map[string]string{object.AnnotationResourcePolicy: object.PolicyKeep})
+			},
+		},
+		"Adopted": {
+			reason: "Another bundle adopted the object just now.",
+			change: func(u *unstructured.Unstructured) {
+				u.SetLabels(map[string]string{object.LabelManagedBy: object.DefaultManagedBy, object.LabelPartOf: "applyset-other-v1"})
+			},
+		},
+	}
+	for name, tc := range cases {
+		// The event arrives late, or between the decision to keep objects and the deletion.
+		for _, lag := range []int{1000, 3, 2, 1} {
+			t.Run(fmt.Sprint(name, lag), func(t *testing.T) {
+				b := newBench(t)
+				s := bundleOf(plainOf("web", namespaceOf("own"), configMap("one"), configMap("two")))
+				b.reconcile(s)
+				b.c.watch = newFakeWatch(b.s)
+				b.c.watch.lag("ConfigMap", lag)
+				b.s.edit(one, tc.change)
+				var kept []cluster.ObjectRef
+				for range 3 {
+					kept = append(kept, b.take(s).Kept...)
+				}
+				if diff := cmp.Diff(tc.kept, kept); diff != "" {
+					t.Errorf("\n%s\nkept: -want, +got:\n%s", tc.reason, diff)
+				}
+				if diff := cmp.Diff([]string{"ConfigMap apps/one", "Namespace apps"}, b.s.keys()); diff != "" {
+					t.Errorf("\n%s\nleft: -want, +got:\n%s", tc.reason, diff)
+				}
+			})
+		}
+	}
+}
+
 // TestKeptIsAdoptedAgain checks that a kept object is adopted again only by the bundle that orphaned it.
 func TestKeptIsAdoptedAgain(t *testing.T) {
 	b := newBench(t)

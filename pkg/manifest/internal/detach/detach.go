@@ -4,7 +4,6 @@ package detach
 
 import (
 	"context"
-	"encoding/json"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -26,14 +25,11 @@ const attempts = 5
 // A Client reads and changes objects. *ssa.Client implements it.
 type Client interface {
 	Metadata(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (*metav1.PartialObjectMetadata, error)
-	Patch(ctx context.Context, gvk schema.GroupVersionKind, m cluster.Mapping, r cluster.ObjectRef, p ssa.Patch) ([]byte, error)
-	Absent(ctx context.Context, gvk schema.GroupVersionKind, m cluster.Mapping, name string, err error) (bool, error)
+	PatchMetadata(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, metadata map[string]any, accept string) ([]byte, error)
 }
 
 // A Cluster is the part of cluster.Cluster that is used.
 type Cluster interface {
-	cluster.Mapper
-
 	Cache() cluster.Cache
 }
 
@@ -121,19 +117,8 @@ func (in *Input) detach(ctx context.Context, e *inventory.Entry) error {
 // patch sends a merge patch of the metadata of an object. An object that is gone is not an error.
 func (in *Input) patch(ctx context.Context, e *inventory.Entry, metadata map[string]any) error {
 	k := e.Ref()
-	body, err := json.Marshal(map[string]any{"metadata": metadata})
-	if err != nil {
-		return errors.Wrapf(err, "%s: cannot encode", k)
-	}
-	m, err := in.Cluster.Mapping(ctx, e.GVK())
-	if err != nil {
-		return errors.Wrap(err, k.String())
-	}
-	_, err = in.Client.Patch(ctx, e.GVK(), m, k, ssa.Patch{Type: ssa.MergePatch, Body: body, Accept: ssa.Metadata})
-	if err != nil {
-		if gone, err := in.Client.Absent(ctx, e.GVK(), m, k.Name, err); !gone {
-			return errors.Wrapf(ssa.Explain(err), "%s: cannot detach the object", k)
-		}
+	if _, err := in.Client.PatchMetadata(ctx, e.GVK(), k, metadata, ssa.Metadata); err != nil {
+		return errors.Wrapf(ssa.Explain(err), "%s: cannot detach the object", k)
 	}
 	// The watch shows neither an object without the label of the engine nor its deletion.
 	in.Cluster.Cache().Forget(k)

@@ -128,7 +128,7 @@ func (d *dryRun) prune(ctx context.Context) {
 		parts = append(parts, d.Plan.Parts[i].Name)
 	}
 	mapping := func(gvk schema.GroupVersionKind) (cluster.Mapping, error) {
-		return d.Applier.Target.Mapper.Mapping(ctx, gvk)
+		return d.Applier.Target.Client.Mapping(ctx, gvk)
 	}
 	for _, ref := range teardown.Preview(entries, what.Objects, d.Applier.Target.ID, parts, mapping) {
 		d.out.Changes = append(d.out.Changes, Change{Key: ref, Action: ActionPrune})

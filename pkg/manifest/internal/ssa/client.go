@@ -3,6 +3,7 @@
 package ssa
 
 import (
+	"cmp"
 	"context"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -30,7 +31,7 @@ const (
 	MergePatch = "application/merge-patch+json"
 )
 
-// A Client sends requests to one cluster. Its only state is the list of its writes.
+// A Client sends requests to one cluster for a short time: it remembers its writes, and which kinds the cluster serves in another version.
 type Client struct {
 	// FieldManager is the field manager of everything that the client writes.
 	FieldManager string
@@ -45,6 +46,7 @@ type Client struct {
 
 	cluster Cluster
 	written writes
+	moves   moves
 }
 
 // A Cluster is the part of cluster.Cluster that a Client uses.
@@ -162,7 +164,7 @@ func (c *Client) document(ctx context.Context, path string) ([]byte, error) {
 
 // Absent reports whether a request failed because the object or its kind does not exist. For a collection, pass an empty name. If
 // the kind was deleted with its CRD, the API server responds with a generic 404, so Absent then checks the discovery documents.
-// It returns any other error.
+// It returns any other error, and a *MovedError if the cluster serves the kind in another version.
 func (c *Client) Absent(ctx context.Context, gvk schema.GroupVersionKind, m cluster.Mapping, name string, err error) (bool, error) {
 	ctx, done := decoding.Hold(ctx)
 	defer done()
@@ -180,8 +182,12 @@ func (c *Client) Absent(ctx context.Context, gvk schema.GroupVersionKind, m clus
 		find = notfound.Listed
 	}
 	served, serr := find(ctx, c.document, gvk)
-	if serr != nil || !served {
-		return serr == nil, serr
+	if served || serr != nil {
+		return false, cmp.Or(serr, err)
 	}
-	return false, err
+	moved, serr := c.moved(ctx, gvk)
+	if moved != nil {
+		return false, moved
+	}
+	return serr == nil, serr
 }

@@ -85,17 +85,17 @@ func TestLeft(t *testing.T) {
 		"NoKind": {
 			reason: "A response of another form proves nothing.",
 			answer: `{"message":"ok"}`,
-			want:   want{err: "ConfigMap apps/web: cannot read the response to the delete request"},
+			want:   want{err: "cannot read the response to the delete request"},
 		},
 		"NoJSON": {
 			reason: "An HTML page proves nothing.",
 			answer: `<html>`,
-			want:   want{err: "ConfigMap apps/web: cannot read: invalid character '<' looking for beginning of value"},
+			want:   want{err: "cannot read: invalid character '<' looking for beginning of value"},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			m, err := left([]byte(tc.answer), cluster.ObjectRef{Kind: "ConfigMap", Namespace: "apps", Name: "web"})
+			m, err := left([]byte(tc.answer))
 			got := want{left: m != nil}
 			if err != nil {
 				got.err = err.Error()

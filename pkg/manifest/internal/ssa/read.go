@@ -55,24 +55,21 @@ func (c *Client) State(ctx context.Context, gvk schema.GroupVersionKind, r clust
 	return s, err == nil, err
 }
 
-// Read returns an object in the given media type, or nil if the object or its kind does not exist.
-func (c *Client) Read(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, accept string) ([]byte, error) {
-	m, err := c.cluster.Mapping(ctx, gvk)
+// Read returns an object in the given media type, or nil if the object or its kind does not exist. If the cluster serves the kind in
+// another version only, the object has that version.
+func (c *Client) Read(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, accept string) (b []byte, err error) {
+	err = c.inServed(ctx, gvk, func(gvk schema.GroupVersionKind, m cluster.Mapping) (err error) {
+		b, err = c.body(c.cluster.REST().Get().AbsPath(path(gvk.GroupVersion(), m, r.Namespace, r.Name)).SetHeader("Accept", accept).Do(ctx))
+		if err == nil {
+			return nil
+		}
+		_, err = c.Absent(ctx, gvk, m, r.Name, err)
+		return Explain(err)
+	})
 	if IsNoKind(err) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, errors.Wrap(err, r.String())
-	}
-	b, err := c.body(c.cluster.REST().Get().AbsPath(path(gvk.GroupVersion(), m, r.Namespace, r.Name)).SetHeader("Accept", accept).Do(ctx))
-	if err == nil {
-		return b, nil
-	}
-	gone, err := c.Absent(ctx, gvk, m, r.Name, err)
-	if gone {
-		return nil, nil
-	}
-	return nil, errors.Wrap(Explain(err), r.String())
+	return b, errors.Wrap(err, r.String())
 }
 
 // List returns the metadata of the objects of a kind that match a label selector. An empty namespace means all namespaces. A
@@ -80,16 +77,14 @@ func (c *Client) Read(ctx context.Context, gvk schema.GroupVersionKind, r cluste
 func (c *Client) List(ctx context.Context, gvk schema.GroupVersionKind, namespace, selector string, limit int) (*metav1.PartialObjectMetadataList, error) {
 	ctx, done := decoding.Hold(ctx)
 	defer done()
-	m, err := c.cluster.Mapping(ctx, gvk)
-	if err != nil {
-		return nil, err
-	}
-	b, err := c.list(ctx, gvk, m, namespace, metadataList, map[string]string{"labelSelector": selector, "limit": number(limit)})
-	if err != nil {
-		return nil, Explain(err)
-	}
 	l := &metav1.PartialObjectMetadataList{}
-	return l, errors.Wrapf(json.Unmarshal(b, l), "cannot read the list of %s", m.Resource)
+	return l, c.inServed(ctx, gvk, func(gvk schema.GroupVersionKind, m cluster.Mapping) error {
+		b, err := c.list(ctx, gvk, m, namespace, metadataList, map[string]string{"labelSelector": selector, "limit": number(limit)})
+		if err != nil {
+			return Explain(err)
+		}
+		return errors.Wrapf(json.Unmarshal(b, l), "cannot read the list of %s", m.Resource)
+	})
 }
 
 // ListJSON lists the objects of a kind in a namespace and decodes the response into list. The mapping is an argument because

@@ -103,27 +103,15 @@ func (k Marks) TakeOver(
 	ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid, resourceVersion string,
 ) (out *metav1.PartialObjectMetadata, taken bool, err error) {
 	c := k.Client
-	m, err := c.cluster.Mapping(ctx, gvk)
-	if err != nil {
-		return nil, false, err
-	}
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
+	b, err := c.PatchMetadata(ctx, gvk, r, map[string]any{
 		"uid": uid, "resourceVersion": resourceVersion,
 		"labels":      map[string]any{object.LabelPartOf: k.User.Set, object.LabelManagedBy: k.User.ManagedBy},
 		"annotations": map[string]any{object.AnnotationHandedOver: nil, object.AnnotationKeptBy: nil},
-	}})
-	if err != nil {
-		return nil, false, errors.Wrap(err, "cannot encode")
-	}
-	b, err := c.Patch(ctx, gvk, m, r, Patch{Type: MergePatch, Body: body, Accept: JSON})
-	if kerrors.IsConflict(err) {
+	}, JSON)
+	switch {
+	case kerrors.IsConflict(err), err == nil && b == nil:
 		return nil, false, nil
-	}
-	if err != nil {
-		gone, err := c.Absent(ctx, gvk, m, r.Name, err)
-		if gone {
-			return nil, false, nil
-		}
+	case err != nil:
 		return nil, false, errors.Wrapf(Explain(err), "%s: cannot take over the object", r)
 	}
 	u := &unstructured.Unstructured{}

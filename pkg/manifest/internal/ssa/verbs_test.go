@@ -3,6 +3,7 @@
 package ssa
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,6 +23,12 @@ const (
 	aWidget    = `{apiVersion: example.org/v1, kind: Widget, metadata: {name: w, namespace: apps}}`
 	aCRD       = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.org},
 spec: {group: example.org, scope: Namespaced, names: {kind: Widget, plural: widgets}, versions: [{name: v1, served: true, storage: true}]}}`
+)
+
+// A CRD that serves aWidget in another version only.
+var (
+	movedCRD    = strings.Replace(aCRD, "[{name: v1, served: true, storage: true}]", "[{name: v1, served: false}, {name: v2, served: true, storage: true}]", 1)
+	movedWidget = strings.Replace(aWidget, "/v1,", "/v2,", 1)
 )
 
 // desired returns an object as the engine applies it.
@@ -281,6 +288,16 @@ func TestReadAbsent(t *testing.T) {
 		"Exists":   {reason: "The object exists.", objects: []string{aNamespace, aCRD, aWidget}, want: want{exists: true}},
 		"NoObject": {reason: "The API server says that the object does not exist.", objects: []string{aCRD}},
 		"NoKind":   {reason: "The kind does not exist."},
+		"Moved":    {reason: "The object exists in another version.", objects: []string{aNamespace, movedCRD, movedWidget}, want: want{exists: true}},
+		"MovedMapping": {
+			reason: "The object exists in another version, and the mapping of the requested version outlives it.", learned: true,
+			objects: []string{aNamespace, movedCRD, movedWidget}, want: want{exists: true},
+		},
+		"MovedNoObject": {reason: "The object does not exist in the other version either.", objects: []string{movedCRD}},
+		"MovedPage": {
+			reason: "A web server answers although the kind is served in another version.", objects: []string{aNamespace, movedCRD, movedWidget},
+			answer: fakeapi.ErrPage, want: want{err: page},
+		},
 		"Unserved": {reason: "The kind was deleted with its CRD: its path is not served, and discovery does not list it.", learned: true},
 		"Page":     {reason: "A web server answers although the kind is served.", objects: []string{aNamespace, aCRD, aWidget}, answer: fakeapi.ErrPage, want: want{err: page}},
 		"Another":  {reason: "Another object does not exist.", objects: []string{aCRD}, answer: kerrors.NewNotFound(widgets, "x"), want: want{err: page}},

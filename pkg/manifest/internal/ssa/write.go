@@ -138,31 +138,42 @@ func (c *Client) Patch(ctx context.Context, gvk schema.GroupVersionKind, m clust
 	return b, err
 }
 
+// PatchMetadata merges metadata into an object and returns the body of the response, or nil if the object or its kind does not exist. If
+// the cluster serves the kind in another version only, it patches the object in that version.
+func (c *Client) PatchMetadata(
+	ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, metadata map[string]any, accept string,
+) (b []byte, err error) {
+	body, err := json.Marshal(map[string]any{"metadata": metadata})
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot encode")
+	}
+	err = c.inServed(ctx, gvk, func(gvk schema.GroupVersionKind, m cluster.Mapping) (err error) {
+		if b, err = c.Patch(ctx, gvk, m, r, Patch{Type: MergePatch, Body: body, Accept: accept}); err != nil {
+			_, err = c.Absent(ctx, gvk, m, r.Name, err)
+		}
+		return err
+	})
+	if IsNoKind(err) {
+		return nil, nil
+	}
+	return b, err
+}
+
 // Unlabel removes labels from an object, if it still has this UID and resource version. Otherwise, unlabeled is false. An object that is
 // gone needs no change.
 func (c *Client) Unlabel(
 	ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid, resourceVersion string, labels []string,
 ) (unlabeled bool, err error) {
-	m, err := c.cluster.Mapping(ctx, gvk)
-	if err != nil {
-		return false, err
-	}
 	change := make(map[string]any, len(labels))
 	for _, l := range labels {
 		change[l] = nil
 	}
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid, "resourceVersion": resourceVersion, "labels": change}})
-	if err != nil {
-		return false, errors.Wrap(err, "cannot encode")
-	}
-	_, err = c.Patch(ctx, gvk, m, r, Patch{Type: MergePatch, Body: body, Accept: Metadata})
+	_, err = c.PatchMetadata(ctx, gvk, r, map[string]any{"uid": uid, "resourceVersion": resourceVersion, "labels": change}, Metadata)
 	switch {
 	case kerrors.IsConflict(err):
 		return false, nil
 	case err != nil:
-		if gone, err := c.Absent(ctx, gvk, m, r.Name, err); !gone {
-			return false, errors.Wrapf(Explain(err), "%s: cannot remove its labels", r)
-		}
+		return false, errors.Wrapf(Explain(err), "%s: cannot remove its labels", r)
 	}
 	// The watch shows neither an object without the label of the engine nor its deletion.
 	c.cluster.Cache().Forget(r)
@@ -214,13 +225,6 @@ func (c *Client) DeleteAt(
 ) (*metav1.PartialObjectMetadata, error) {
 	ctx, done := decoding.Hold(ctx)
 	defer done()
-	m, err := c.cluster.Mapping(ctx, gvk)
-	if IsNoKind(err) {
-		return nil, nil //nolint:nilnil // Nothing is left, as documented.
-	}
-	if err != nil {
-		return nil, errors.Wrap(err, r.String())
-	}
 	background := metav1.DeletePropagationBackground
 	o := metav1.DeleteOptions{TypeMeta: metav1.TypeMeta{Kind: "DeleteOptions", APIVersion: "v1"}, PropagationPolicy: &background}
 	if uid != "" {
@@ -233,19 +237,20 @@ func (c *Client) DeleteAt(
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot encode delete options")
 	}
-	b, _, err := c.write(ctx, c.cluster.REST().Delete().AbsPath(path(gvk.GroupVersion(), m, r.Namespace, r.Name)).
-		SetHeader("Content-Type", JSON).SetHeader("Accept", Metadata).Body(body))
-	if err != nil {
-		if gone, err := c.Absent(ctx, gvk, m, r.Name, err); !gone {
-			return nil, errors.Wrap(Explain(err), r.String())
+	var out *metav1.PartialObjectMetadata
+	err = c.inServed(ctx, gvk, func(gvk schema.GroupVersionKind, m cluster.Mapping) error {
+		b, _, err := c.write(ctx, c.cluster.REST().Delete().AbsPath(path(gvk.GroupVersion(), m, r.Namespace, r.Name)).
+			SetHeader("Content-Type", JSON).SetHeader("Accept", Metadata).Body(body))
+		if err != nil {
+			_, err = c.Absent(ctx, gvk, m, r.Name, err)
+			return Explain(err)
 		}
-		c.cluster.Cache().Forget(r)
-		return nil, nil //nolint:nilnil // Nothing is left, as documented.
-	}
-	out, err := left(b, r)
+		out, err = left(b)
+		return err
+	})
 	switch {
-	case err != nil:
-		return nil, err
+	case err != nil && !IsNoKind(err):
+		return nil, errors.Wrap(err, r.String())
 	case out == nil:
 		c.cluster.Cache().Forget(r)
 	default:
@@ -255,13 +260,13 @@ func (c *Client) DeleteAt(
 }
 
 // left decodes the response to the deletion of an object. It returns the metadata of the object, or nil if the object is gone.
-func left(answer []byte, r cluster.ObjectRef) (*metav1.PartialObjectMetadata, error) {
+func left(answer []byte) (*metav1.PartialObjectMetadata, error) {
 	out := &metav1.PartialObjectMetadata{}
 	if err := json.Unmarshal(answer, out); err != nil {
-		return nil, errors.Wrapf(err, "%s: cannot read", r)
+		return nil, errors.Wrap(err, "cannot read")
 	}
 	if out.Kind == "" {
-		return nil, errors.Errorf("%s: cannot read the response to the delete request", r)
+		return nil, errors.New("cannot read the response to the delete request")
 	}
 	if out.Kind == "Status" || out.DeletionTimestamp == nil {
 		return nil, nil //nolint:nilnil // Nothing is left, as documented.

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
 // Confirmed returns an input whose removal calls a function before it changes or deletes an object. If the function returns an error, the
@@ -44,14 +43,14 @@ type confirmedWriter struct {
 	confirm func(ctx context.Context) error
 }
 
-// Patch changes an object.
-func (w confirmedWriter) Patch(
-	ctx context.Context, gvk schema.GroupVersionKind, m cluster.Mapping, r cluster.ObjectRef, p ssa.Patch,
+// PatchMetadata changes the metadata of an object.
+func (w confirmedWriter) PatchMetadata(
+	ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, metadata map[string]any, accept string,
 ) ([]byte, error) {
 	if err := w.confirm(ctx); err != nil {
 		return nil, err
 	}
-	return w.Writer.Patch(ctx, gvk, m, r, p)
+	return w.Writer.PatchMetadata(ctx, gvk, r, metadata, accept)
 }
 
 // Delete deletes an object with a UID.

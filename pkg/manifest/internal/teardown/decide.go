@@ -47,7 +47,8 @@ type Pass int
 const (
 	Confirming Pass = iota
 	Orphaning
-	// Deleting no longer orphans objects, because it is too late to keep the objects that they need.
+	// Deleting no longer orphans objects. An object that must be kept since then waits for the next call, which first keeps the objects that
+	// it needs.
 	Deleting
 )
 

@@ -72,46 +72,73 @@ func (r *remover) deleteOne(ctx context.Context, e *inventory.Entry) (gone bool,
 	default:
 		return true, "", nil
 	}
-	left, err := r.delete(ctx, e, state.UID)
-	if kerrors.IsConflict(err) {
-		return r.awaitReplaced(ctx, e)
-	}
-	if err != nil {
-		return false, "", err
-	}
-	if left != nil {
-		return false, health.Terminating(left), nil
-	}
-	// A CRD may have been handed over instead.
-	r.recordGone(e)
-	return true, "", nil
+	return r.deleteMember(ctx, e, state)
 }
 
-// awaitReplaced handles an object that was replaced before it was deleted. The next call decides whether the new object is a
-// member.
-func (r *remover) awaitReplaced(ctx context.Context, e *inventory.Entry) (gone bool, waiting string, err error) {
+// deleteMember deletes an object that is a member, unless it must be kept by now. If the state is outdated, deleteMember reads the object: the
+// next call handles one that was replaced, or that must not be deleted anymore.
+func (r *remover) deleteMember(ctx context.Context, e *inventory.Entry, s cluster.ObjectState) (gone bool, waiting string, err error) {
+	f := r.facts(e)
+	f.Pass, f.State = Orphaning, &s
+	for try := 1; try <= attempts && Decide(e, f, r.in.Set) == Delete; try++ {
+		if try == attempts {
+			// Clients that change an object all the time must not prevent its deletion.
+			s.ResourceVersion = ""
+		}
+		left, err := r.delete(ctx, e, s)
+		switch {
+		case left != nil && err == nil:
+			return false, health.Terminating(left), nil
+		case err == nil:
+			// A CRD may have been handed over instead.
+			r.recordGone(e)
+			return true, "", nil
+		case !kerrors.IsConflict(err):
+			return false, "", err
+		}
+		now, err := r.readAgain(ctx, e)
+		switch {
+		case err != nil || now == nil:
+			return err == nil, "", err
+		case now.UID != s.UID:
+			return false, "was replaced by another object", nil
+		}
+		s = *now
+	}
+	if s.Status == cluster.Terminating {
+		return false, s.Message, nil
+	}
+	return false, "was changed by another client", nil
+}
+
+// readAgain returns the state of an object that is not as the watch showed it, or nil if it is gone. The next call sees this state.
+func (r *remover) readAgain(ctx context.Context, e *inventory.Entry) (*cluster.ObjectState, error) {
 	k := e.Ref()
 	m, err := r.in.Read.Metadata(ctx, e.GVK(), k)
 	if err != nil || m == nil {
-		return err == nil, "", err
+		return nil, err
 	}
+	s := health.MetadataStateOf(r.in.FieldManager, m)
 	if m.Labels[object.LabelManagedBy] == r.in.Labels[object.LabelManagedBy] {
-		r.in.Cluster.Cache().Put(k, health.MetadataStateOf(r.in.FieldManager, m))
+		r.in.Cluster.Cache().Put(k, s)
 	} else {
 		// The watch shows neither this object nor its deletion.
 		r.in.Cluster.Cache().Forget(k)
 	}
-	return false, "was replaced by another object", nil
+	if Identify(e, m, r.in.Set) == Member {
+		s.Set = r.in.Set
+	}
+	return &s, nil
 }
 
-// delete deletes an object with a UID. A CRD is deleted only if no other bundle uses it; otherwise, it is handed over.
-func (r *remover) delete(ctx context.Context, e *inventory.Entry, uid string) (*metav1.PartialObjectMetadata, error) {
+// delete deletes an object that still has this UID and resource version. A CRD is deleted only if no other bundle uses it; otherwise, it is handed over.
+func (r *remover) delete(ctx context.Context, e *inventory.Entry, s cluster.ObjectState) (*metav1.PartialObjectMetadata, error) {
 	k := e.Ref()
 	if r.crds[k] == nil {
-		return r.in.Write.Delete(ctx, e.GVK(), k, uid)
+		return r.in.Write.DeleteAt(ctx, e.GVK(), k, s.UID, s.ResourceVersion)
 	}
 	for try := 1; ; try++ {
-		left, err := r.in.Write.DeleteAt(ctx, e.GVK(), k, uid, r.crds[k].GetResourceVersion())
+		left, err := r.in.Write.DeleteAt(ctx, e.GVK(), k, s.UID, r.crds[k].GetResourceVersion())
 		if !kerrors.IsConflict(err) || try == attempts {
 			return left, err
 		}
@@ -119,7 +146,7 @@ func (r *remover) delete(ctx context.Context, e *inventory.Entry, uid string) (*
 			return nil, err
 		}
 		u := r.crds[k]
-		if u != nil && string(u.GetUID()) != uid {
+		if u != nil && string(u.GetUID()) != s.UID {
 			return nil, err
 		}
 		if err := r.releaseCRD(ctx, e); err != nil || u == nil || r.out.Done[k] {
@@ -251,7 +278,7 @@ func (r *remover) kinds(ctx context.Context) (first, own map[schema.GroupKind]sc
 			}
 		}
 	}
-	first = findOwnKinds(r.in.Entries, func(gvk schema.GroupVersionKind) (cluster.Mapping, error) { return r.in.Cluster.Mapping(ctx, gvk) })
+	first = findOwnKinds(r.in.Entries, func(gvk schema.GroupVersionKind) (cluster.Mapping, error) { return r.in.Read.Mapping(ctx, gvk) })
 	maps.Copy(first, own)
 	return first, own
 }

@@ -105,7 +105,7 @@ func TestRunIdentifies(t *testing.T) {
 				w.c.Finish(named(aWidget))
 				w.c.Finish(named(aCRD))
 			},
-			want: outcome{Log: hooks, Done: []string{"Widget apps/sample"}, Left: space},
+			want: outcome{Log: append([]string{"discover /apis"}, hooks...), Done: []string{"Widget apps/sample"}, Left: space},
 		},
 		"Remembered": {
 			reason: "An object that an earlier call found gone is not read again.",

@@ -4,7 +4,6 @@ package teardown
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,7 +34,7 @@ func (r *remover) orphanAll(ctx context.Context) error {
 		}
 		orphans = append(orphans, e)
 	}
-	needed := needsOf(orphans, func(gvk schema.GroupVersionKind) (cluster.Mapping, error) { return r.in.Cluster.Mapping(ctx, gvk) })
+	needed := needsOf(orphans, func(gvk schema.GroupVersionKind) (cluster.Mapping, error) { return r.in.Read.Mapping(ctx, gvk) })
 	for _, e := range r.in.Entries {
 		// An earlier call that failed, or that waits, may have found the object.
 		if s := r.out.NonMembers[e.Ref()]; s.LeftBehind && s.UID == e.UID {
@@ -115,25 +114,13 @@ func (r *remover) orphan(ctx context.Context, e *inventory.Entry) error {
 // patchMetadata sends a merge patch of the metadata of an object, and returns the result: its metadata, or the whole object if it is a
 // CRD. It returns nil if the object is gone. A precondition that failed is an error for which IsConflict returns true.
 func (r *remover) patchMetadata(ctx context.Context, e *inventory.Entry, metadata map[string]any) (*unstructured.Unstructured, error) {
-	k := e.Ref()
-	body, err := json.Marshal(map[string]any{"metadata": metadata})
-	if err != nil {
-		return nil, errors.Wrapf(err, "%s: cannot encode", k)
-	}
-	m, err := r.in.Cluster.Mapping(ctx, e.GVK())
-	if err != nil {
-		return nil, errors.Wrap(err, k.String())
-	}
-	accept := ssa.Metadata
+	k, accept := e.Ref(), ssa.Metadata
 	if e.Stage == object.StageCRDs {
 		accept = ssa.JSON
 	}
-	b, err := r.in.Write.Patch(ctx, e.GVK(), m, k, ssa.Patch{Type: ssa.MergePatch, Body: body, Accept: accept})
-	if err != nil {
-		if gone, err := r.in.Write.Absent(ctx, e.GVK(), m, k.Name, err); !gone {
-			return nil, errors.Wrapf(ssa.Explain(err), "%s: cannot orphan the object", k)
-		}
-		return nil, nil //nolint:nilnil // As documented.
+	b, err := r.in.Write.PatchMetadata(ctx, e.GVK(), k, metadata, accept)
+	if err != nil || b == nil {
+		return nil, errors.Wrapf(ssa.Explain(err), "%s: cannot orphan the object", k)
 	}
 	out := &unstructured.Unstructured{}
 	return out, errors.Wrapf(out.UnmarshalJSON(b), "%s: cannot read the response", k)

@@ -326,16 +326,16 @@ func TestRunOrphans(t *testing.T) {
 				Err: `ConfigMap apps/web: cannot orphan the object: Operation cannot be fulfilled on configmaps "web": the UID in the precondition does not match`,
 			},
 		},
-		"TooLate": {
-			reason: "An object that receives the annotation after the deletion has begun is deleted, because what it needs is not kept.",
+		"Late": {
+			reason: "An object that receives the annotation after the deletion has begun stays. The next call keeps it and what it needs.",
 			mode:   Remove,
 			given: func(w *world) {
 				w.add("web", aConfig)
 				w.before("hooks pre-delete", func() { annotate(w, named(aConfig)) })
 			},
 			want: outcome{
-				Log:  []string{"hooks pre-delete", "delete ConfigMap apps/web", "hooks post-delete"},
-				Done: []string{"ConfigMap apps/web"}, Left: []string{"Namespace apps"},
+				Log: []string{"hooks pre-delete"}, Left: []string{"ConfigMap apps/web", "Namespace apps"},
+				Blocked: Blocked{State: health.Deleting, Message: "ConfigMap apps/web: was changed by another client"},
 			},
 		},
 		"Refused": {
