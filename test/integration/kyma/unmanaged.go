@@ -119,6 +119,27 @@ var _ = Describe("A module that is not managed", func() {
 		s.RemoveKyma(ctx, "kyma")
 	})
 
+	It("stays in the cluster when a plan to manage it again ends", func(ctx SpecContext) {
+		before := only(ctx)
+		s.UpdateKyma(ctx, "kyma", setManaged(false))
+		Eventually(Gone(s.Get)).WithContext(ctx).WithArguments(m.Manifest("kyma")).Should(BeTrue())
+		s.UpdateKyma(ctx, "kyma", func(k *v1alpha1.Kyma) {
+			k.Spec.ForProvider.Modules = []v1alpha1.Module{{Name: m.Name, Mode: v1alpha1.ModePlan}}
+		})
+		Eventually(s.Get).WithContext(ctx).WithArguments(m.Manifest("kyma")).Should(HaveField("Status.AtProvider.Plan", Not(BeNil())))
+		s.UpdateKyma(ctx, "kyma", func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Modules = nil })
+		Eventually(Gone(s.Get)).WithContext(ctx).WithArguments(m.Manifest("kyma")).Should(BeTrue())
+		left := only(ctx)
+		Expect(left.UID).To(Equal(before.UID))
+		Expect(left.DeletionTimestamp).To(BeNil())
+
+		By("managing it again")
+		s.UpdateKyma(ctx, "kyma", func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Modules = []v1alpha1.Module{{Name: m.Name}} })
+		Eventually(only).WithContext(ctx).Should(HaveField("Labels", HaveKey(LabelManagedBy)))
+		Expect(only(ctx).UID).To(Equal(before.UID))
+		s.RemoveKyma(ctx, "kyma")
+	})
+
 	DescribeTable("stays in the cluster when its Kyma is deleted", func(ctx SpecContext, policy metav1.DeletionPropagation) {
 		before := only(ctx)
 		s.UpdateKyma(ctx, "kyma", setManaged(false))
