@@ -4,6 +4,7 @@ package shard
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -56,8 +57,9 @@ type Manager struct {
 	// joined is true after the first round as a member. Replicas that start at the same time thus know each other before they take shards.
 	joined bool
 	watch  observer
-	given  map[int]<-chan struct{}
-	wake   chan struct{}
+	// given contains the shards that the replica has begun to give away, with channels that are closed when the work in them has ended.
+	given map[int]<-chan struct{}
+	wake  chan struct{}
 }
 
 // NewManager returns a Manager that reports the shards to an Owner.
@@ -99,8 +101,9 @@ func (m *Manager) round(ctx context.Context) {
 		m.joined = m.self != nil
 		return
 	}
-	m.owner.gain(state.heldBy(m.self.Name)...)
 	next := Next(m.self.Name, m.options.Count, state.members, state.holders())
+	m.endTenures(next.Give)
+	m.owner.gain(state.heldBy(m.self.Name)...)
 	for _, s := range next.Give {
 		m.give(ctx, s, state.shards[s])
 	}
@@ -209,6 +212,22 @@ func (m *Manager) give(ctx context.Context, shard int, l *coordinationv1.Lease) 
 		return
 	}
 	m.options.Log.Info("Released a shard", "shard", shard)
+}
+
+// endTenures ends the tenures of shards that the replica had begun to give away, and that it no longer has to give, after the work in
+// them has ended. The replica then gains those whose Leases still name it, so that it works in them again.
+func (m *Manager) endTenures(give []int) {
+	for shard, done := range m.given {
+		if slices.Contains(give, shard) {
+			continue
+		}
+		select {
+		case <-done:
+			delete(m.given, shard)
+			m.owner.lose(shard)
+		default:
+		}
+	}
 }
 
 // next requests a round as soon as possible.

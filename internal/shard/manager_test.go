@@ -143,6 +143,8 @@ type fleet struct {
 	replicas []*replica
 	// work contains the contexts of work that never ends by itself, by replica and shard.
 	work map[*replica]map[int]context.Context
+	// slow is not nil if cancelled work ends only when it is closed.
+	slow chan struct{}
 }
 
 func newFleet(t *testing.T, count int) *fleet {
@@ -175,7 +177,7 @@ func (f *fleet) start(shards map[int]bool) *replica {
 	return r
 }
 
-// run lets a time pass. All replicas begin work in each of their shards as soon as they can, which ends only with its context.
+// run lets a time pass. All replicas begin work in each of their shards as soon as they can, which ends only after its context.
 func (f *fleet) run(d time.Duration) {
 	f.t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
@@ -204,7 +206,12 @@ func (f *fleet) startWork(r *replica, s int) {
 		return
 	}
 	f.work[r][s] = ctx //nolint:fatcontext // Each context is another one.
-	context.AfterFunc(ctx, leave)
+	context.AfterFunc(ctx, func() {
+		if f.slow != nil {
+			<-f.slow
+		}
+		leave()
+	})
 }
 
 func (f *fleet) stop() {
@@ -319,6 +326,45 @@ func TestManager(t *testing.T) {
 			reason: "A replica holds only the shards that it accepts.", count: 4,
 			play: func(f *fleet) { f.start(map[int]bool{0: true}); f.start(nil); f.run(convergence) }, want: []int{1, 3},
 		},
+		"Keeps": {
+			reason: "If the replica that should get shards leaves while the work in them ends, the holder works in them again.", count: 4,
+			play: func(f *fleet) {
+				startAndEndSlowly(f)
+				if r := f.replicas[0]; len(r.lost) > 0 {
+					f.t.Errorf("want no shard lost while its work has not ended, got %v", r.lost)
+				}
+				close(f.slow)
+				f.run(convergence)
+				if r := f.replicas[0]; len(r.lost) != 2 || len(r.gained) != 6 {
+					f.t.Errorf("want two shards lost and gained again, got gained %v, lost %v", r.gained, r.lost)
+				}
+			},
+			want: []int{4, 0},
+		},
+		"KeepsAfterOutage": {
+			reason: "This does not depend on whether all work was suspended meanwhile.", count: 4,
+			play: func(f *fleet) {
+				startAndEndSlowly(f)
+				f.cut(f.replicas[0], true)
+				f.run(time.Minute)
+				f.cut(f.replicas[0], false)
+				f.run(convergence)
+				close(f.slow)
+				f.run(convergence)
+			},
+			want: []int{4, 0},
+		},
+		"GivesAfterAll": {
+			reason: "A replica that joins later gets shards all the same.", count: 4,
+			play: func(f *fleet) {
+				startAndEndSlowly(f)
+				f.start(nil)
+				f.run(convergence)
+				close(f.slow)
+				f.run(convergence)
+			},
+			want: []int{2, 0, 2},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -340,4 +386,15 @@ func startThree(f *fleet) {
 		f.start(nil)
 	}
 	f.run(10 * time.Second)
+}
+
+// startAndEndSlowly starts a replica with all shards, and another one that ends before the work in the shards that it should get has ended.
+func startAndEndSlowly(f *fleet) {
+	f.slow = make(chan struct{})
+	f.start(nil)
+	f.run(10 * time.Second)
+	f.start(nil)
+	f.run(3 * period)
+	f.replicas[1].end()
+	f.run(3 * period)
 }

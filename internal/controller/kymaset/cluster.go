@@ -68,13 +68,29 @@ func (c *clusters) reconcile(ctx context.Context, key types.NamespacedName) erro
 		err = c.remove(ctx, s, v.Former, s.kyma)
 		c.report(v.Former, key, removalOf(err))
 	}
-	if err == nil && s.kyma == nil && s.config != nil {
-		if v := kymaset.Decide(s.candidates, v1alpha1.ProviderConfigKind, s.config); v.Former != nil {
-			err = c.remove(ctx, s, v.Former, s.config)
-			c.report(v.Former, key, removalOf(err))
-		}
+	if former := s.formerOfConfig(v.Holder); err == nil && former != nil {
+		err = c.remove(ctx, s, former, s.config)
+		c.report(former, key, removalOf(err))
 	}
 	return retriable(err)
+}
+
+// formerOfConfig returns the KymaSet that must remove the ProviderConfig of the cluster, or nil. The Kyma comes first, whether it is removed,
+// or the holder creates it or takes it over. A holder with Clusters of Cluster API also takes over the ProviderConfig.
+func (s *situation) formerOfConfig(holder *v1alpha1.KymaSet) *v1alpha1.KymaSet {
+	if s.config == nil || holder != nil && (s.kyma == nil || holder.Spec.ClusterAPI != nil) {
+		return nil
+	}
+	for i := range s.candidates {
+		candidate := &s.candidates[i]
+		if candidate.Selects || candidate.Unknown || !kymaset.IsOf(s.config, candidate.Set) {
+			continue
+		}
+		if s.kyma == nil || !kymaset.IsOf(s.kyma, candidate.Set) {
+			return candidate.Set
+		}
+	}
+	return nil
 }
 
 // observe reads a cluster and the KymaSets.
@@ -179,7 +195,7 @@ func (c *clusters) remove(ctx context.Context, s *situation, set *v1alpha1.KymaS
 	if other != nil && s.config != nil && !meta.WasDeleted(s.config) {
 		return other
 	}
-	why, err := c.confirm(ctx, set, s.key)
+	live, why, err := c.confirm(ctx, set, s.key)
 	switch {
 	case err != nil:
 		return err
@@ -188,10 +204,16 @@ func (c *clusters) remove(ctx context.Context, s *situation, set *v1alpha1.KymaS
 	case why == left && other != nil:
 		return other
 	}
-	if err := c.writer.confirmOwner(ctx, set, o); err != nil {
+	if err := c.writer.confirmOwner(ctx, live, o); err != nil {
 		return err
 	}
-	return c.writer.remove(ctx, set, o, why == left && set.Spec.ClusterRemovalPolicy == v1alpha1.ClusterRemovalOrphan)
+	return c.writer.remove(ctx, live, o, s.isOrphaned(o, live, why))
+}
+
+// isOrphaned reports whether an object stays when its KymaSet no longer manages the cluster. A ProviderConfig stays if the cluster has a
+// Kyma: the KymaSet has orphaned it, or it belongs to a user or to another KymaSet.
+func (s *situation) isOrphaned(o client.Object, set *v1alpha1.KymaSet, why departure) bool {
+	return s.kyma != nil && o == s.config || why == left && set.Spec.ClusterRemovalPolicy == v1alpha1.ClusterRemovalOrphan
 }
 
 // undecided returns an *undecidedError if it is not known whether another KymaSet than a former one selects a cluster.

@@ -29,25 +29,27 @@ const (
 	gone
 )
 
-// confirm asks the API server whether a KymaSet no longer manages a cluster. Nothing is removed because of the cache alone, which can
-// be incomplete. Only the form in which an API server reports a missing object counts as an answer.
-func (c *clusters) confirm(ctx context.Context, cached *v1alpha1.KymaSet, key types.NamespacedName) (departure, error) {
+// confirm asks the API server whether a KymaSet no longer manages a cluster, and returns the KymaSet that the API server has. Nothing is
+// removed because of the cache alone, which can be incomplete. Only the form in which an API server reports a missing object counts as
+// an answer.
+func (c *clusters) confirm(ctx context.Context, cached *v1alpha1.KymaSet, key types.NamespacedName) (*v1alpha1.KymaSet, departure, error) {
 	set := &v1alpha1.KymaSet{}
 	err := c.writer.server.Get(ctx, types.NamespacedName{Name: cached.Name}, set)
 	if notfound.Is(err) || err == nil && set.UID != cached.UID {
-		return stays, nil
+		return set, stays, nil
 	}
 	if err != nil {
-		return stays, errors.Wrapf(notfound.Explain(err), "cannot get KymaSet %s", cached.Name)
+		return set, stays, errors.Wrapf(notfound.Explain(err), "cannot get KymaSet %s", cached.Name)
 	}
 	s, err := kymaset.SelectionOf(set)
 	switch known := err == nil && c.fleet.access.isComplete(s); {
 	case !known && meta.WasDeleted(set):
-		return left, nil // What it selected does not matter any more.
+		return set, left, nil // What it selected does not matter any more.
 	case !known:
-		return stays, err
+		return set, stays, err
 	}
-	return c.confirmCluster(ctx, set, s, key)
+	why, err := c.confirmCluster(ctx, set, s, key)
+	return set, why, err
 }
 
 // confirmCluster asks the API server whether a KymaSet no longer selects a cluster that exists.

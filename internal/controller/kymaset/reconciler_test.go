@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -119,10 +120,11 @@ func TestLeaving(t *testing.T) {
 	now := metav1.Now()
 	leaves := func(w *world) { w.configs[key].Labels = nil }
 	cases := map[string]struct {
-		reason string
-		policy v1alpha1.ClusterRemovalPolicy
-		do     func(*world)
-		want   map[string]int
+		reason     string
+		policy     v1alpha1.ClusterRemovalPolicy
+		clusterAPI bool
+		do         func(*world)
+		want       map[string]int
 	}{
 		"Delete":       {reason: "The Kyma is deleted.", policy: v1alpha1.ClusterRemovalDelete, do: leaves, want: map[string]int{"delete": 1}},
 		"Orphan":       {reason: "The Kyma stays without marks.", policy: v1alpha1.ClusterRemovalOrphan, do: leaves, want: map[string]int{"orphan": 1}},
@@ -134,20 +136,36 @@ func TestLeaving(t *testing.T) {
 		"Restored":     {reason: "An earlier KymaSet of this name applied the Kyma.", do: func(w *world) { leaves(w); w.kymas[key].Annotations[v1alpha1.AnnotationKymaSetUID] = "earlier" }, want: map[string]int{}},
 		"Kept": {reason: "A user removed the label to keep the Kyma, which the cache does not know yet.", do: func(w *world) {
 			leaves(w)
-			w.outdated = map[types.NamespacedName]*v1alpha1.Kyma{key: w.kymas[key].DeepCopy()}
+			w.outdated = map[types.NamespacedName]client.Object{key: w.kymas[key].DeepCopy()}
 			delete(w.kymas[key].Labels, v1alpha1.LabelKymaSet)
 		}, want: map[string]int{}},
+		"NewPolicy": {reason: "The policy has changed, which the cache does not know yet.", policy: v1alpha1.ClusterRemovalDelete, do: func(w *world) {
+			leaves(w)
+			w.outdated = map[types.NamespacedName]client.Object{{Name: "fleet"}: w.sets["fleet"].DeepCopy()}
+			w.change("fleet", withPolicy(v1alpha1.ClusterRemovalOrphan))
+		}, want: map[string]int{"orphan": 1}},
 		"TakenOver": {reason: "Another KymaSet selects the cluster.", do: func(w *world) {
 			w.configs[key].Labels = map[string]string{"ring": "b"}
 			s := newSet("other", selecting("b"))
 			s.Finalizers = []string{finalizer}
 			w.sets[s.Name] = s
 		}, want: map[string]int{"apply": 1}},
+		"ClusterAPI": {
+			reason: "The ProviderConfig of the KymaSet stays with the Kyma.", policy: v1alpha1.ClusterRemovalOrphan, clusterAPI: true,
+			do: func(w *world) { w.clusters[key].Labels = nil }, want: map[string]int{"orphan": 1, "orphan config": 1},
+		},
+		"ClusterAPIGone": {
+			reason: "The ProviderConfig of the KymaSet is deleted after the Kyma.", policy: v1alpha1.ClusterRemovalOrphan, clusterAPI: true,
+			do: func(w *world) { delete(w.clusters, key) }, want: map[string]int{"delete": 1, "delete config": 1},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, newSet("fleet", selecting("a"), withPolicy(tc.policy)))
 			w.addCluster(key, map[string]string{"ring": "a"})
+			if tc.clusterAPI {
+				w.useClusterAPI()
+			}
 			w.run()
 			w.reset()
 			tc.do(w)
@@ -155,7 +173,7 @@ func TestLeaving(t *testing.T) {
 			w.expect(tc.reason, tc.want)
 			w.cluster(key)
 			w.expect(tc.reason+" And then nothing more happens", map[string]int{})
-			if k := w.kymas[key]; tc.want["orphan"] > 0 && (k.Labels[v1alpha1.LabelKymaSet] != "" || k.Annotations[v1alpha1.AnnotationKymaSetUID] != "" || k.Annotations[v1alpha1.AnnotationKymaSetDigest] != "") {
+			if k := w.kymas[key]; k != nil && tc.want["orphan"] > 0 && (k.Labels[v1alpha1.LabelKymaSet] != "" || k.Annotations[v1alpha1.AnnotationKymaSetUID] != "" || k.Annotations[v1alpha1.AnnotationKymaSetDigest] != "") {
 				t.Errorf("%s\nwant no marks, got %v, %v", tc.reason, k.Labels, k.Annotations)
 			}
 		})
@@ -204,16 +222,42 @@ func TestUndecided(t *testing.T) {
 // TestDeletion checks the deletion of a KymaSet.
 func TestDeletion(t *testing.T) {
 	cases := map[string]struct {
-		reason    string
-		policy    v1alpha1.ClusterRemovalPolicy
-		deletable bool
-		want      map[string]int
-		kept      int
-		waits     bool
+		reason     string
+		policy     v1alpha1.ClusterRemovalPolicy
+		clusterAPI bool
+		do         func(*world)
+		deletable  bool
+		want       map[string]int
+		kept       int
+		waits      bool
 	}{
 		"Delete":  {reason: "All Kymas are deleted, and the KymaSet is gone then.", policy: v1alpha1.ClusterRemovalDelete, deletable: true, want: map[string]int{"delete": 5, "finalizer": 1}},
 		"Orphan":  {reason: "All Kymas stay.", policy: v1alpha1.ClusterRemovalOrphan, want: map[string]int{"orphan": 5, "finalizer": 1}, kept: 5},
 		"Release": {reason: "The KymaSet waits for the garbage collector.", policy: v1alpha1.ClusterRemovalDelete, want: map[string]int{"release": 5}, kept: 5, waits: true},
+		"ClusterAPI": {
+			reason: "The ProviderConfigs of the KymaSet are deleted after the Kymas.", policy: v1alpha1.ClusterRemovalDelete, clusterAPI: true, deletable: true,
+			want: map[string]int{"delete": 5, "delete config": 5, "finalizer": 1},
+		},
+		"ClusterAPIOrphan": {
+			reason: "The ProviderConfigs of the KymaSet stay with the Kymas.", policy: v1alpha1.ClusterRemovalOrphan, clusterAPI: true,
+			want: map[string]int{"orphan": 5, "orphan config": 5, "finalizer": 1}, kept: 5,
+		},
+		"ClusterAPIOrphaned": {
+			reason: "Users, or the provider before its end, have already orphaned the Kymas, which need their ProviderConfigs.",
+			policy: v1alpha1.ClusterRemovalDelete, clusterAPI: true, deletable: true,
+			do: func(w *world) {
+				for _, k := range w.kymas {
+					delete(k.Labels, v1alpha1.LabelKymaSet)
+				}
+			}, want: map[string]int{"orphan config": 5, "finalizer": 1}, kept: 5,
+		},
+		"ClusterAPITakenOver": {
+			reason: "A KymaSet that takes over the Kymas, but no ProviderConfigs, needs them.",
+			policy: v1alpha1.ClusterRemovalDelete, clusterAPI: true, deletable: true,
+			do: func(w *world) {
+				w.sets["other"] = newSet("other", func(s *v1alpha1.KymaSet) { s.Finalizers = []string{finalizer} })
+			}, want: map[string]int{"apply": 5, "orphan config": 5, "finalizer": 1}, kept: 5,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -221,8 +265,14 @@ func TestDeletion(t *testing.T) {
 			for i := range 5 {
 				w.addCluster(clusterKey(i), nil)
 			}
+			if tc.clusterAPI {
+				w.useClusterAPI()
+			}
 			w.run()
 			w.reset()
+			if tc.do != nil {
+				tc.do(w)
+			}
 			w.deletable = tc.deletable
 			w.change("fleet", func(s *v1alpha1.KymaSet) { s.DeletionTimestamp = &metav1.Time{Time: time.Now()} })
 			w.run()

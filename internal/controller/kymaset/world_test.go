@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,11 +18,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllertest"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
@@ -41,10 +45,12 @@ type world struct {
 	sets    map[string]*v1alpha1.KymaSet
 	kymas   map[types.NamespacedName]*v1alpha1.Kyma
 	configs map[types.NamespacedName]*v1alpha1.ProviderConfig
+	// clusters contains the Clusters of Cluster API.
+	clusters map[types.NamespacedName]*metav1.PartialObjectMetadata
 	// hidden contains the ProviderConfigs that the cache misses.
 	hidden map[types.NamespacedName]bool
-	// outdated contains the Kymas of which the cache has an older version.
-	outdated map[types.NamespacedName]*v1alpha1.Kyma
+	// outdated contains the KymaSets and Kymas of which the cache has an older version.
+	outdated map[types.NamespacedName]client.Object
 	// refuses contains the errors of writes to clusters.
 	refuses map[types.NamespacedName]error
 	// page replaces the response of the API server to reads of ProviderConfigs.
@@ -65,7 +71,8 @@ func newWorld(t *testing.T, sets ...*v1alpha1.KymaSet) *world {
 	t.Helper()
 	w := &world{
 		T: t, sets: map[string]*v1alpha1.KymaSet{}, kymas: map[types.NamespacedName]*v1alpha1.Kyma{}, configs: map[types.NamespacedName]*v1alpha1.ProviderConfig{},
-		hidden: map[types.NamespacedName]bool{}, refuses: map[types.NamespacedName]error{}, writes: map[string]int{}, deletable: true,
+		clusters: map[types.NamespacedName]*metav1.PartialObjectMetadata{}, hidden: map[types.NamespacedName]bool{}, refuses: map[types.NamespacedName]error{},
+		writes: map[string]int{}, deletable: true,
 	}
 	for _, s := range sets {
 		w.sets[s.Name] = s
@@ -92,12 +99,18 @@ func (w *world) run() {
 		for _, name := range slices.Sorted(maps.Keys(w.sets)) {
 			w.reconcile(setRequest(name))
 		}
-		for w.queue.Len() > 0 {
-			r, _ := w.queue.Get()
-			w.queue.Done(r)
-			if !isSet(r) {
-				w.reconcile(r)
-			}
+		w.runClusters()
+	}
+}
+
+// runClusters reconciles the clusters in the queue.
+func (w *world) runClusters() {
+	w.Helper()
+	for w.queue.Len() > 0 {
+		r, _ := w.queue.Get()
+		w.queue.Done(r)
+		if !isSet(r) {
+			w.reconcile(r)
 		}
 	}
 }
@@ -112,7 +125,8 @@ func (w *world) reconcile(r reconcile.Request) {
 // cluster reconciles a cluster, as after an event about it.
 func (w *world) cluster(key types.NamespacedName) {
 	w.Helper()
-	w.reconcile(reconcile.Request{NamespacedName: key})
+	w.queue.Add(reconcile.Request{NamespacedName: key})
+	w.runClusters()
 	for _, name := range slices.Sorted(maps.Keys(w.sets)) {
 		w.reconcile(setRequest(name))
 	}
@@ -139,6 +153,18 @@ func clusterKey(i int) types.NamespacedName {
 // addCluster adds a ProviderConfig.
 func (w *world) addCluster(key types.NamespacedName, labels map[string]string) {
 	w.configs[key] = &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: types.UID(key.String()), Labels: labels}}
+}
+
+// useClusterAPI replaces the ProviderConfigs with Clusters of Cluster API, which the KymaSets select instead.
+func (w *world) useClusterAPI() {
+	w.reconciler.access.watched[clusterKind] = watched{kind: clusterKind.WithVersion("v1beta2"), informer: controllertest.NewFakeInformer(controllertest.Synced)}
+	for _, s := range w.sets {
+		s.Spec.ClusterAPI, s.Spec.ProviderConfigs = &v1alpha1.ClusterAPISelection{Selector: s.Spec.ProviderConfigs.Selector}, nil
+	}
+	for key, c := range w.configs {
+		w.clusters[key] = &metav1.PartialObjectMetadata{ObjectMeta: c.ObjectMeta}
+	}
+	clear(w.configs)
 }
 
 // ready makes all Kymas Ready.
@@ -183,6 +209,10 @@ func (w *world) get(isCache bool, key client.ObjectKey, o client.Object) error {
 	missing := func(resource string) error {
 		return kerrors.NewNotFound(schema.GroupResource{Group: v1alpha1.Group, Resource: resource}, key.Name)
 	}
+	if old := w.outdated[key]; isCache && reflect.TypeOf(old) == reflect.TypeOf(o) {
+		reflect.ValueOf(o).Elem().Set(reflect.ValueOf(old.DeepCopyObject()).Elem())
+		return nil
+	}
 	switch o := o.(type) {
 	case *v1alpha1.KymaSet:
 		if s, ok := w.sets[key.Name]; ok {
@@ -191,10 +221,6 @@ func (w *world) get(isCache bool, key client.ObjectKey, o client.Object) error {
 		}
 		return missing("kymasets")
 	case *v1alpha1.Kyma:
-		if k := w.outdated[key]; k != nil && isCache {
-			k.DeepCopyInto(o)
-			return nil
-		}
 		if k, ok := w.kymas[key]; ok {
 			k.DeepCopyInto(o)
 			return nil
@@ -209,10 +235,15 @@ func (w *world) get(isCache bool, key client.ObjectKey, o client.Object) error {
 		if w.page != nil {
 			return w.page
 		}
-		if c, ok := w.configs[key]; ok {
+		if c, ok := w.configs[key]; ok && o.Kind == v1alpha1.ProviderConfigKind {
 			c.ObjectMeta.DeepCopyInto(&o.ObjectMeta)
 			return nil
 		}
+		if c, ok := w.clusters[key]; ok && o.Kind == clusterKind.Kind {
+			c.ObjectMeta.DeepCopyInto(&o.ObjectMeta)
+			return nil
+		}
+		return missing(strings.ToLower(o.Kind) + "s")
 	}
 	return missing("providerconfigs")
 }
@@ -224,11 +255,14 @@ func (w *world) list(isCache bool, l client.ObjectList, opts []client.ListOption
 			name, _ := o.FieldSelector.RequiresExactMatch(indexSet)
 			return kymaset.SetOf(m) == name
 		}
-		return o.LabelSelector == nil || o.LabelSelector.Matches(labelSet(m.GetLabels()))
+		return o.LabelSelector == nil || o.LabelSelector.Matches(labels.Set(m.GetLabels()))
 	}
 	switch l := l.(type) {
 	case *v1alpha1.KymaSetList:
 		for _, s := range w.sets {
+			if old, ok := w.outdated[types.NamespacedName{Name: s.Name}].(*v1alpha1.KymaSet); ok && isCache {
+				s = old
+			}
 			l.Items = append(l.Items, *s)
 		}
 	case *v1alpha1.KymaList:
@@ -243,21 +277,32 @@ func (w *world) list(isCache bool, l client.ObjectList, opts []client.ListOption
 				l.Items = append(l.Items, *c)
 			}
 		}
+	case *metav1.PartialObjectMetadataList:
+		for _, c := range w.clusters {
+			if matches(c) {
+				l.Items = append(l.Items, *c)
+			}
+		}
 	}
 	return nil
 }
 
-// apply applies a Kyma. As in the API server, what the owner added stays.
+// apply applies a Kyma or a ProviderConfig. As in the API server, what the owner added stays. The event of this queues its cluster.
 func (w *world) apply(o runtime.ApplyConfiguration) error {
 	b, err := json.Marshal(o)
 	if err != nil {
 		return errors.Wrap(err, "cannot encode")
 	}
-	k := &v1alpha1.Kyma{}
-	if err := json.Unmarshal(b, k); err != nil {
+	k, c := &v1alpha1.Kyma{}, &v1alpha1.ProviderConfig{}
+	if err := errors.Join(json.Unmarshal(b, k), json.Unmarshal(b, c)); err != nil {
 		return errors.Wrap(err, "cannot decode")
 	}
 	key := client.ObjectKeyFromObject(k)
+	if k.Kind == v1alpha1.ProviderConfigKind {
+		w.writes["apply config"]++
+		w.configs[key] = c
+		return nil
+	}
 	if err := w.refuses[key]; err != nil {
 		return err
 	}
@@ -267,6 +312,7 @@ func (w *world) apply(o runtime.ApplyConfiguration) error {
 	}
 	w.version++
 	w.writes["apply"]++
+	w.queue.Add(reconcile.Request{NamespacedName: key})
 	k.UID, k.Generation = types.UID("kyma-of-"+key.String()), 1
 	if exists {
 		k.UID, k.Generation, k.Status = live.UID, live.Generation+1, live.Status
@@ -276,13 +322,24 @@ func (w *world) apply(o runtime.ApplyConfiguration) error {
 	return nil
 }
 
+// remove deletes an object. The event of this queues its cluster.
 func (w *world) remove(o client.Object) error {
+	key := client.ObjectKeyFromObject(o)
+	w.queue.Add(reconcile.Request{NamespacedName: key})
+	if _, ok := o.(*v1alpha1.ProviderConfig); ok {
+		w.writes["delete config"]++
+		delete(w.configs, key)
+		return nil
+	}
 	w.writes["delete"]++
-	delete(w.kymas, client.ObjectKeyFromObject(o))
+	delete(w.kymas, key)
 	return nil
 }
 
+// patch changes an object. The event of this queues its cluster.
 func (w *world) patch(o client.Object) error {
+	key := client.ObjectKeyFromObject(o)
+	w.queue.Add(reconcile.Request{NamespacedName: key})
 	switch o := o.(type) {
 	case *v1alpha1.KymaSet:
 		w.writes["finalizer"]++
@@ -296,19 +353,13 @@ func (w *world) patch(o client.Object) error {
 			verb = "release"
 		}
 		w.writes[verb]++
-		w.kymas[client.ObjectKeyFromObject(o)] = o.DeepCopy()
+		w.kymas[key] = o.DeepCopy()
+	case *v1alpha1.ProviderConfig:
+		w.writes["orphan config"]++
+		w.configs[key] = o.DeepCopy()
 	}
 	return nil
 }
-
-func labelSet(m map[string]string) labelsOf { return m }
-
-// labelsOf implements the labels of a selector.
-type labelsOf map[string]string
-
-func (l labelsOf) Has(k string) bool              { _, ok := l[k]; return ok }
-func (l labelsOf) Get(k string) string            { return l[k] }
-func (l labelsOf) Lookup(k string) (string, bool) { v, ok := l[k]; return v, ok }
 
 // newSet returns a KymaSet.
 func newSet(name string, edit ...func(*v1alpha1.KymaSet)) *v1alpha1.KymaSet {
