@@ -73,7 +73,7 @@ func Concerned(was, is *v1alpha1.ModuleReleaseMeta, policies map[string]*v1alpha
 		before[was.Status.Channels[i].Channel] = &was.Status.Channels[i]
 	}
 	fits := fitsOnce()
-	changed := !equality.Semantic.DeepEqual(was.Status.GetCondition("Ready"), is.Status.GetCondition("Ready"))
+	changed := problemOf(was) != problemOf(is)
 	return func(k *v1alpha1.Kyma) bool {
 		channel := channelIn(k, is)
 		i := slices.IndexFunc(is.Status.Channels, func(c v1alpha1.ChannelRollout) bool { return c.Channel == channel })
@@ -91,6 +91,21 @@ func Concerned(was, is *v1alpha1.ModuleReleaseMeta, policies map[string]*v1alpha
 		}
 		return (fits(a, policy) && rollout.IsReached(module, a, policy, r)) != (fits(b, policy) && rollout.IsReached(module, b, policy, r))
 	}
+}
+
+// problem is why a ModuleReleaseMeta is not used, and in which generation.
+type problem struct {
+	message    string
+	generation int64
+}
+
+// problemOf returns the problem of a ModuleReleaseMeta. The message of its condition Ready also names the wave of a rollout, which concerns no Kyma.
+func problemOf(r *v1alpha1.ModuleReleaseMeta) problem {
+	c := r.Status.GetCondition("Ready")
+	if c.Reason != v1alpha1.ReasonInvalidRelease {
+		return problem{}
+	}
+	return problem{c.Message, c.ObservedGeneration}
 }
 
 // isOther reports whether a rollout is in another phase or for another version than before.

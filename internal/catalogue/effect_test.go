@@ -106,8 +106,19 @@ func TestConcerned(t *testing.T) {
 		change func(r *v1alpha1.ChannelRollout)
 		labels map[string]string
 		module v1alpha1.Module
+		ready  xpv2.Condition
 		want   bool
 	}{
+		"Wave": {
+			reason: "The message names the wave, which concerns no Kyma whose turn has not come.",
+			change: func(r *v1alpha1.ChannelRollout) { r.Threshold = 1 << 32 },
+			ready:  xpv2.Condition{Type: xpv2.TypeReady, Status: corev1.ConditionFalse, Reason: v1alpha1.ReasonProgressing, Message: "in wave canary"},
+		},
+		"Problem": {
+			reason: "A problem concerns each Kyma.",
+			change: func(*v1alpha1.ChannelRollout) {},
+			ready:  xpv2.Condition{Type: xpv2.TypeReady, Status: corev1.ConditionFalse, Reason: v1alpha1.ReasonInvalidRelease, Message: "no policy"}, want: true,
+		},
 		"Numbers":  {reason: "Numbers in the status concern no Kyma.", change: func(r *v1alpha1.ChannelRollout) { r.Updated, r.Message = 3, "x" }},
 		"Turn":     {reason: "The turn of a Kyma in the current wave has come.", change: func(r *v1alpha1.ChannelRollout) { r.Threshold = 1 << 32 }, labels: map[string]string{"ring": "canary"}, want: true},
 		"Later":    {reason: "The turn of a Kyma in a later wave has not come.", change: func(r *v1alpha1.ChannelRollout) { r.Threshold = 1 << 32 }},
@@ -121,6 +132,9 @@ func TestConcerned(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			is := was.DeepCopy()
 			tc.change(&is.Status.Channels[0])
+			if tc.ready.Type != "" {
+				is.Status.SetConditions(tc.ready)
+			}
 			tc.module.Name = "a"
 			k := newKyma(tc.module)
 			k.Labels = tc.labels
