@@ -33,7 +33,7 @@ func TestKymaRules(t *testing.T) {
 	maps.Copy(breaches, tooLongEach("status.atProvider", map[string]int{
 		"message": 1024, "reason": 64, "stalled.reason": 64, "stalled.message": 1024, "activeChannel": 32, "modulesReady": 16,
 		"modules[].name": 63, "modules[].version": 255, "modules[].channel": 63, "modules[].manifest": 253, "modules[].message": 1024, "modules[].reason": 64,
-		"modules[].pendingVersion": 255,
+		"modules[].pendingVersion": 255, "modules[].rolledBackFrom": 255,
 	}))
 	maps.Copy(breaches, conditionBreaches())
 	testBreaches(t, "kymas", fullKyma, statusOfKyma, breaches)

@@ -191,3 +191,61 @@ func (c *Client) Absent(ctx context.Context, gvk schema.GroupVersionKind, m clus
 	}
 	return serr == nil, serr
 }
+
+// moved returns in which other version the cluster serves a kind, or nil if there is none. It asks once for each kind.
+func (c *Client) moved(ctx context.Context, gvk schema.GroupVersionKind) (*MovedError, error) {
+	if e, known := c.moves.get(gvk); known {
+		return e, nil
+	}
+	ctx, done := decoding.Hold(ctx)
+	defer done()
+	r, err := notfound.Elsewhere(ctx, c.document, gvk)
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot find the versions of kind %s", gvk.Kind)
+	}
+	var e *MovedError
+	if r != nil {
+		served := gvk.GroupKind().WithVersion(r.Version)
+		e = &MovedError{Requested: gvk, Served: served, mapping: cluster.Mapping{Resource: r.Name, Namespaced: r.Namespaced}}
+	}
+	c.moves.set(gvk, e)
+	return e, nil
+}
+
+// mapping returns the mapping of a kind. The error is a *MovedError if the cluster serves the kind in another version only, and a
+// *cluster.NoKindError if it serves the kind in no version.
+func (c *Client) mapping(ctx context.Context, gvk schema.GroupVersionKind) (cluster.Mapping, error) {
+	m, err := c.cluster.Mapping(ctx, gvk)
+	if !IsNoKind(err) {
+		return m, err
+	}
+	if moved, failed := c.moved(ctx, gvk); failed != nil {
+		err = failed
+	} else if moved != nil {
+		err = moved
+	}
+	return m, err
+}
+
+// inServed calls do with a kind and its mapping. If the cluster serves the kind in another version only, it calls do with that version.
+func (c *Client) inServed(
+	ctx context.Context, gvk schema.GroupVersionKind, do func(gvk schema.GroupVersionKind, m cluster.Mapping) error,
+) error {
+	m, err := c.mapping(ctx, gvk)
+	if err == nil {
+		err = do(gvk, m)
+	}
+	if e := (*MovedError)(nil); errors.As(err, &e) {
+		return do(e.Served, e.mapping)
+	}
+	return err
+}
+
+// Mapping returns the mapping of a kind, in another version if the cluster serves it there only.
+func (c *Client) Mapping(ctx context.Context, gvk schema.GroupVersionKind) (out cluster.Mapping, err error) {
+	err = c.inServed(ctx, gvk, func(_ schema.GroupVersionKind, m cluster.Mapping) error {
+		out = m
+		return nil
+	})
+	return out, err
+}
