@@ -58,16 +58,16 @@ func (b *Budget) Response() int64 { return b.raw.size/2 - 1 }
 
 // acquire waits until the budget has room for content, and returns a function that releases it. Small content does not
 // count, unless its holder has much of it.
-func (b *Budget) acquire(ctx context.Context, contentType string, content []byte) (func(), error) {
-	h, size := holderOf(ctx), Estimate(contentType, content)
+func (b *Budget) acquire(ctx context.Context, s *Source, content []byte) (func(), error) {
+	h, size := holderOf(ctx), Estimate(s.ContentType, content)
 	if size > b.most {
 		return nil, ErrTooLarge
 	}
-	due := h.due(size)
+	due := h.due(size, s.Failed)
 	if due == 0 {
 		return func() {}, nil
 	}
-	release, err := h.acquire(ctx, b.decoding, min(due, b.most))
+	release, err := h.acquire(ctx, b.decoding, min(due, b.most), s.Failed)
 	if err != nil {
 		h.undo(due - size)
 	}

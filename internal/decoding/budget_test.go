@@ -212,6 +212,45 @@ func TestHold(t *testing.T) {
 	})
 }
 
+// TestReleaseErrors checks that only the errors of a holder, and of those around it, are released before its next request, and that an error
+// does not count together with small responses.
+func TestReleaseErrors(t *testing.T) {
+	b := New(64 * mib) // 48 MiB for what is decoded.
+	read := func(ctx context.Context, size int, failed bool) {
+		t.Helper()
+		s := source(size)
+		s.Failed = failed
+		if _, _, err := b.Read(ctx, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	free := func(want int64) {
+		t.Helper()
+		if !b.decoding.TryAcquire(want) {
+			t.Fatalf("want %d bytes to be free", want)
+		}
+		if b.decoding.TryAcquire(1) {
+			t.Errorf("want only %d bytes to be free", want)
+		}
+		b.decoding.Release(want)
+	}
+	ReleaseErrors(t.Context()) // Without a holder, it does nothing.
+	outer, outerDone := Hold(t.Context())
+	inner, innerDone := Hold(outer)
+	read(outer, 2*mib, true) // It becomes 8 MiB.
+	read(outer, 3*mib, false)
+	read(inner, mib, true)
+	read(inner, mib/8, true)
+	read(inner, mib/8, false)
+	free(24 * mib)
+	ReleaseErrors(inner)
+	free(36 * mib)
+	ReleaseErrors(inner)
+	outerDone()
+	innerDone()
+	free(48 * mib)
+}
+
 // TestSmallResponses checks that small responses count as soon as their holder has many of them.
 func TestSmallResponses(t *testing.T) {
 	const each = 50 << 10 // It becomes 200 KiB.

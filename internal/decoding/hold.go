@@ -4,6 +4,7 @@ package decoding
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/semaphore"
@@ -16,15 +17,21 @@ type holder struct {
 	up *holder
 	// waiting is held during acquire, so that only one response at a time waits. It is that of the outermost holder.
 	waiting *sync.Mutex
-	// mu guards releases, and uncounted, the size of the small responses that do not count yet.
+	// mu guards the memory of the responses, and uncounted, the size of the small responses that do not count yet.
 	mu        sync.Mutex
-	releases  []func()
+	held      []held
 	uncounted int64
 }
 
+// held is the memory of a response, which can be an error.
+type held struct {
+	release func()
+	failed  bool
+}
+
 // Hold returns a context for one request, and a function to call when its response is decoded and no longer used. Until then the
-// response counts in the budget. Without Hold, it counts until its body is closed, which is before it is decoded. The responses of
-// several requests with the context count together, even if each of them is small.
+// response counts in the budget, but an error only until the next request. Without Hold, it counts until its body is closed, which is
+// before it is decoded. The responses of several requests with the context count together, even if each of them is small.
 func Hold(ctx context.Context) (context.Context, func()) {
 	h := &holder{up: holderOf(ctx), waiting: &sync.Mutex{}}
 	if h.up != nil {
@@ -33,15 +40,30 @@ func Hold(ctx context.Context) (context.Context, func()) {
 	return context.WithValue(ctx, contextKey{}, h), h.release
 }
 
+// ReleaseErrors releases the memory of responses that are errors. Call it before a request with the same context is sent: its caller has
+// decoded the error of the previous one, and must not hold memory while it waits for the network.
+func ReleaseErrors(ctx context.Context) {
+	for h := holderOf(ctx); h != nil; h = h.up {
+		h.mu.Lock()
+		h.held = slices.DeleteFunc(h.held, func(m held) bool {
+			if m.failed {
+				m.release()
+			}
+			return m.failed
+		})
+		h.mu.Unlock()
+	}
+}
+
 func holderOf(ctx context.Context) *holder {
 	h, _ := ctx.Value(contextKey{}).(*holder)
 	return h
 }
 
 // due adds a response to the small ones that do not count yet. When they are no longer small together, it returns the size that must be
-// acquired for all of them, and otherwise 0. Without a holder, each response is on its own.
-func (h *holder) due(size int64) int64 {
-	if h == nil {
+// acquired for all of them, and otherwise 0. An error, and each response without a holder, is on its own.
+func (h *holder) due(size int64, failed bool) int64 {
+	if h == nil || failed {
 		if size <= small {
 			return 0
 		}
@@ -70,7 +92,7 @@ func (h *holder) undo(size int64) {
 
 // acquire acquires memory from a semaphore and keeps it until release. It waits only while the holder, and those around it, have
 // nothing: otherwise, two of them could wait for each other. Without a holder, the caller must call the function that it returns.
-func (h *holder) acquire(ctx context.Context, s *semaphore.Weighted, n int64) (func(), error) {
+func (h *holder) acquire(ctx context.Context, s *semaphore.Weighted, n int64, failed bool) (func(), error) {
 	release := sync.OnceFunc(func() { s.Release(n) })
 	if h == nil {
 		if s.Acquire(ctx, n) != nil {
@@ -88,7 +110,7 @@ func (h *holder) acquire(ctx context.Context, s *semaphore.Weighted, n int64) (f
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.releases = append(h.releases, release)
+	h.held = append(h.held, held{release, failed})
 	return func() {}, nil
 }
 
@@ -96,7 +118,7 @@ func (h *holder) acquire(ctx context.Context, s *semaphore.Weighted, n int64) (f
 func (h *holder) holds() bool {
 	for ; h != nil; h = h.up {
 		h.mu.Lock()
-		n := len(h.releases)
+		n := len(h.held)
 		h.mu.Unlock()
 		if n > 0 {
 			return true
@@ -108,8 +130,8 @@ func (h *holder) holds() bool {
 func (h *holder) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, f := range h.releases {
-		f()
+	for _, m := range h.held {
+		m.release()
 	}
-	h.releases, h.uncounted = nil, 0
+	h.held, h.uncounted = nil, 0
 }

@@ -27,6 +27,8 @@ type Source struct {
 	Expected, Most int64
 	// Skip is the number of bytes at the beginning that are not part of the content.
 	Skip int
+	// Failed is true if the response is an error. A Hold keeps it only until the next request, see ReleaseErrors.
+	Failed bool
 	// Abort ends the request, so that Read returns an error.
 	Abort context.CancelFunc
 }
@@ -45,7 +47,7 @@ func (b *Budget) Read(ctx context.Context, s Source) (content []byte, release fu
 	if err := p.complete(); err != nil {
 		return nil, nil, err
 	}
-	release, err = b.acquire(ctx, s.ContentType, content[min(s.Skip, len(content)):])
+	release, err = b.acquire(ctx, &s, content[min(s.Skip, len(content)):])
 	return content, release, err
 }
 

@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 )
 
 // canary is part of each page, and must not be part of any error.
@@ -216,5 +218,47 @@ func TestElsewhere(t *testing.T) {
 				t.Errorf("%s\nElsewhere(...): want %q and error %q, got %q, %v", tc.reason, tc.want, tc.err, got, err)
 			}
 		})
+	}
+}
+
+// TestHeld checks that no document counts in the budget while the next one is requested.
+func TestHeld(t *testing.T) {
+	const mib = 1 << 20
+	space := strings.Repeat(" ", 5*mib) // It becomes 20 MiB.
+	documents := map[string]string{
+		"/apis":                `{"kind":"APIGroupList","groups":[{"name":"example.org","versions":[{"version":"v2"},{"version":"v3"}]}]}`,
+		"/apis/example.org/v2": `{"kind":"APIResourceList","groupVersion":"example.org/v2","resources":[]}`,
+		"/apis/example.org/v3": `{"kind":"APIResourceList","groupVersion":"example.org/v3","resources":[]}`,
+	}
+	b := decoding.New(64 * mib) // 48 MiB for what is decoded.
+	read := func(ctx context.Context, content string) ([]byte, error) {
+		content += space
+		out, _, err := b.Read(ctx, decoding.Source{Reader: strings.NewReader(content), Most: int64(len(content))})
+		return out, err
+	}
+	get := func(ctx context.Context, path string) ([]byte, error) {
+		// There is room for two documents of another cluster.
+		other, done := decoding.Hold(t.Context())
+		defer done()
+		for range 2 {
+			if _, err := read(other, ""); err != nil {
+				return nil, errors.Wrap(err, path)
+			}
+		}
+		done()
+		content, ok := documents[path]
+		if !ok {
+			return nil, &Error{}
+		}
+		return read(ctx, content)
+	}
+	gvk := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Widget"}
+	ctx, done := decoding.Hold(t.Context())
+	defer done()
+	if served, err := Served(ctx, get, gvk); served || err != nil {
+		t.Errorf("Served(...): want a kind that is not served, got %t, %v", served, err)
+	}
+	if r, err := Elsewhere(ctx, get, gvk); r != nil || err != nil {
+		t.Errorf("Elsewhere(...): want no other version, got %v, %v", r, err)
 	}
 }

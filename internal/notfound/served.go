@@ -14,6 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 )
 
 // A GetFunc sends a GET request to an absolute path and returns the response. Its errors are those of
@@ -72,13 +74,15 @@ func Resources(ctx context.Context, get GetFunc, gv schema.GroupVersion) ([]meta
 // Served reports whether a cluster serves a kind, according to its discovery documents. The kind of a subresource alone, such as
 // Eviction, has no objects, so it is not served.
 func Served(ctx context.Context, get GetFunc, gvk schema.GroupVersionKind) (bool, error) {
-	return find(ctx, get, gvk, func(metav1.APIResource) bool { return true })
+	r, err := find(ctx, get, gvk, func(metav1.APIResource) bool { return true })
+	return r != nil, err
 }
 
 // Listed reports whether a cluster serves lists of a kind, according to its discovery documents. Binding, for example, can only be
 // created.
 func Listed(ctx context.Context, get GetFunc, gvk schema.GroupVersionKind) (bool, error) {
-	return find(ctx, get, gvk, isListed)
+	r, err := find(ctx, get, gvk, isListed)
+	return r != nil, err
 }
 
 func isListed(r metav1.APIResource) bool {
@@ -96,28 +100,32 @@ func Elsewhere(ctx context.Context, get GetFunc, gvk schema.GroupVersionKind) (*
 		if version == gvk.Version {
 			continue
 		}
-		resources, err := Resources(ctx, get, schema.GroupVersion{Group: gvk.Group, Version: version})
+		r, err := find(ctx, get, gvk.GroupKind().WithVersion(version), isListed)
 		if err != nil {
 			return nil, err
 		}
-		if i := slices.IndexFunc(resources, isOf(gvk.Kind, isListed)); i >= 0 {
-			resources[i].Version = version
-			return &resources[i], nil
+		if r != nil {
+			r.Version = version
+			return r, nil
 		}
 	}
 	return nil, nil //nolint:nilnil // As documented.
 }
 
-func find(ctx context.Context, get GetFunc, gvk schema.GroupVersionKind, accept func(metav1.APIResource) bool) (bool, error) {
+// find returns the first resource of a kind that is not a subresource and is acceptable, or nil if there is none. It holds no response
+// during the next request.
+func find(ctx context.Context, get GetFunc, gvk schema.GroupVersionKind, accept func(metav1.APIResource) bool) (*metav1.APIResource, error) {
+	ctx, done := decoding.Hold(ctx)
+	defer done()
 	all, err := Resources(ctx, get, gvk.GroupVersion())
-	return slices.ContainsFunc(all, isOf(gvk.Kind, accept)), err
-}
-
-// isOf returns a function that reports whether a resource is one of a kind, not a subresource, and acceptable.
-func isOf(kind string, accept func(metav1.APIResource) bool) func(metav1.APIResource) bool {
-	return func(r metav1.APIResource) bool {
-		return r.Kind == kind && !strings.Contains(r.Name, "/") && accept(r)
+	i := slices.IndexFunc(all, func(r metav1.APIResource) bool {
+		return r.Kind == gvk.Kind && !strings.Contains(r.Name, "/") && accept(r)
+	})
+	if i < 0 {
+		return nil, err
 	}
+	r := all[i] // A pointer to the element would keep the others.
+	return &r, nil
 }
 
 // An InconsistentDiscoveryError reports a group version that the list of API groups contains, but for which the cluster responds with
@@ -137,8 +145,11 @@ func serves(ctx context.Context, get GetFunc, gv schema.GroupVersion) (bool, err
 	return slices.Contains(all, gv.Version), err
 }
 
-// versions returns the versions of an API group, the preferred one first, or none if the cluster does not serve the group.
+// versions returns the versions of an API group, the preferred one first, or none if the cluster does not serve the group. It holds no
+// response during the next request.
 func versions(ctx context.Context, get GetFunc, group string) ([]string, error) {
+	ctx, done := decoding.Hold(ctx)
+	defer done()
 	path := "/apis"
 	if group == "" {
 		path = "/api"

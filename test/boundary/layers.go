@@ -76,9 +76,9 @@ func baseLayers() []layer {
 	return []layer{
 		{path: "internal/version", level: 0},
 		{path: "internal/bytelru", level: 1},
-		{path: "internal/heaptest", level: 0},
-		{path: "internal/decoding", level: 1},
-		{path: "internal/fuzztest", level: -1},
+		{path: "internal/heaptest", level: -2},
+		{path: "internal/decoding", level: -1},
+		{path: "internal/fuzztest", level: -2},
 		{path: "internal/compress", level: 0},
 		{path: "internal/notfound", level: 0},
 		{path: "internal/sendcheck", level: 0},
@@ -112,9 +112,9 @@ func targetLayers() []layer {
 		"pkg/manifest", "internal/source", "internal/oci", "internal/ocm", "internal/render", "internal/pack", "internal/crdcheck", "internal/cosign",
 	}
 	return []layer{
-		{path: "internal/target/slots", level: 49, forbidden: content},
-		{path: "internal/target/h2", level: 49, forbidden: content},
-		{path: "internal/target/transport", level: 50, forbidden: content},
+		{path: "internal/target/slots", level: 48, forbidden: content},
+		{path: "internal/target/h2", level: 48, forbidden: content},
+		{path: "internal/target/transport", level: 49, forbidden: content},
 		{path: "internal/target/kubeconfig", level: 50, forbidden: content},
 		{path: "internal/target/discovery", level: 50, forbidden: content},
 		{path: "internal/target/mapper", level: 50, forbidden: content},

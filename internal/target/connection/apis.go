@@ -4,14 +4,21 @@ package connection
 
 import (
 	"context"
+	"encoding/json"
 	"io"
+
+	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/discovery"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 )
+
+// mostVersion is the maximum size of a version in bytes. That of an API server has about 20.
+const mostVersion = 256
 
 // apis is the result of a discovery: the API versions, or the limit that they exceed.
 type apis struct {
@@ -52,4 +59,38 @@ func (c *Cluster) document(ctx context.Context, path, accept string) (io.ReadClo
 		return nil, c.foreign()
 	}
 	return body, err
+}
+
+// Version returns the version of the cluster. It sends at most one request per hour.
+func (c *Cluster) Version(ctx context.Context) (string, error) {
+	return c.version.get(ctx, versionFor, c.requestVersion)
+}
+
+func (c *Cluster) requestVersion(ctx context.Context) (string, error) {
+	ctx, done := decoding.Hold(ctx)
+	defer done()
+	data, err := c.get(ctx, "/version")
+	if err != nil {
+		return "", errors.Wrap(err, "cannot get the version of the cluster")
+	}
+	info := &version.Info{}
+	if err := json.Unmarshal(data, info); err != nil || info.GitVersion == "" {
+		return "", errors.New("cannot get the version of the cluster: the response contains no version")
+	}
+	if len(info.GitVersion) > mostVersion {
+		return "", errors.Errorf("cannot get the version of the cluster: the version in the response has more than %d bytes", mostVersion)
+	}
+	found := info.GitVersion // A pointer to the field would keep the other fields, almost 1 KB for each cluster.
+	if before := c.known.Swap(&found); before == nil || *before != found {
+		c.notify()
+	}
+	return found, nil
+}
+
+// LastVersion returns the last result of Version, or an empty string. It sends no requests.
+func (c *Cluster) LastVersion() string {
+	if v := c.known.Load(); v != nil {
+		return *v
+	}
+	return ""
 }

@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/informer"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
@@ -74,7 +73,5 @@ func (c *watchClient) page(ctx context.Context, r informer.Resource, o metav1.Li
 
 // Served reports whether the cluster serves a kind.
 func (c *watchClient) Served(ctx context.Context, gvk schema.GroupVersionKind) (bool, error) {
-	ctx, done := decoding.Hold(ctx)
-	defer done()
 	return notfound.Served(ctx, c.get, gvk)
 }

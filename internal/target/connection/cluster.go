@@ -4,20 +4,17 @@ package connection
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/rest"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/informer"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/mapper"
@@ -212,37 +209,6 @@ func (c *Cluster) Mapping(ctx context.Context, gvk schema.GroupVersionKind) (clu
 // AddMapping stores the mapping of a kind.
 func (c *Cluster) AddMapping(gvk schema.GroupVersionKind, m cluster.Mapping) {
 	c.mapper.AddMapping(gvk, m)
-}
-
-// Version returns the version of the cluster. It sends at most one request per hour.
-func (c *Cluster) Version(ctx context.Context) (string, error) {
-	return c.version.get(ctx, versionFor, c.requestVersion)
-}
-
-func (c *Cluster) requestVersion(ctx context.Context) (string, error) {
-	ctx, done := decoding.Hold(ctx)
-	defer done()
-	data, err := c.get(ctx, "/version")
-	if err != nil {
-		return "", errors.Wrap(err, "cannot get the version of the cluster")
-	}
-	info := &version.Info{}
-	if err := json.Unmarshal(data, info); err != nil || info.GitVersion == "" {
-		return "", errors.New("cannot get the version of the cluster: the response contains no version")
-	}
-	found := info.GitVersion // A pointer to the field would keep the other fields, almost 1 KB for each cluster.
-	if before := c.known.Swap(&found); before == nil || *before != found {
-		c.notify()
-	}
-	return found, nil
-}
-
-// LastVersion returns the last result of Version, or an empty string. It sends no requests.
-func (c *Cluster) LastVersion() string {
-	if v := c.known.Load(); v != nil {
-		return *v
-	}
-	return ""
 }
 
 // Outcome returns the outcome of the latest requests. It sends no requests.

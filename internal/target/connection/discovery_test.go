@@ -236,3 +236,55 @@ func TestHostileDiscovery(t *testing.T) {
 		})
 	}
 }
+
+// TestHostileVersion checks that the versions of many clusters take a limited amount of memory, regardless of their content.
+func TestHostileVersion(t *testing.T) {
+	const clusters = 8
+	longest := "v1.36.3+" + strings.Repeat("x", mostVersion-len("v1.36.3+"))
+	type want struct{ Version, Last, Err string }
+	cases := map[string]struct {
+		reason, version string
+		want            want
+	}{
+		"Longest": {reason: "A version can name a build.", version: longest, want: want{Version: longest, Last: longest}},
+		"None": {
+			reason: "A server without a version isn't an API server.",
+			want:   want{Err: "cannot get the version of the cluster: the response contains no version"},
+		},
+		"TooLong": {
+			reason: "A long text isn't a version, so it isn't kept.", version: longest + "x",
+			want: want{Err: "cannot get the version of the cluster: the version in the response has more than 256 bytes"},
+		},
+		"Huge": {
+			reason: "A huge text isn't kept either.", version: strings.Repeat("x", 4*mib),
+			want: want{Err: "cannot get the version of the cluster: the version in the response has more than 256 bytes"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprintf(w, `{"gitVersion":%q}`, tc.version)
+			}))
+			defer s.Close()
+			heap := heaptest.Bytes()
+			for range clusters {
+				c, err := New(&rest.Config{Host: s.URL}, nothing{}, onLoopback())
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(c.Close)
+				got := want{}
+				if got.Version, err = c.Version(t.Context()); err != nil {
+					got.Err = err.Error()
+				}
+				if got.Last = c.LastVersion(); got != tc.want {
+					t.Errorf("\n%s\nVersion(...): want %.300v, got %.300v", tc.reason, tc.want, got)
+				}
+			}
+			if heap = heaptest.Bytes() - heap; heap > 8*mib {
+				t.Errorf("%s\nwant at most 8 MiB kept for %d clusters, got %d bytes", tc.reason, clusters, heap)
+			}
+		})
+	}
+}

@@ -79,7 +79,7 @@ func (q *inquiry) run() {
 		panics.Log("the response of a cluster to a request for its UID", func() { err = q.ask(q.root) })
 		q.mu.Lock()
 		again = q.outdated && !q.closed
-		q.outdated, q.active, q.ended, q.err, q.unread = false, again, time.Now(), err, !again
+		q.outdated, q.active, q.ended, q.err, q.unread = false, again, time.Now(), transport.Kept(err), !again
 		q.mu.Unlock()
 	}
 	q.done()

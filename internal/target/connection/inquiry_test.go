@@ -57,6 +57,13 @@ func TestInquiry(t *testing.T) {
 			{reason: "A failed request is not repeated immediately.", do: after(restTime - 1), want: want{known: true, err: "no answer", asked: 1, done: 1}},
 			{reason: "After an outage, a failure doesn't count.", do: func(q *inquiry, _ chan<- error) { q.outdate() }, want: want{asked: 2, done: 1}},
 		},
+		"FailsAtLength": {
+			asking,
+			{
+				reason: "Of a long failure, only the beginning is kept.", do: answer(errors.New(strings.Repeat("x", 60*kib))),
+				want: want{known: true, err: strings.Repeat("x", kib) + "…", asked: 1, done: 1},
+			},
+		},
 		"Outage": {
 			asking,
 			{

@@ -33,9 +33,10 @@ type movingServer struct {
 	down bool
 	// asked counts the requests for the UID.
 	asked atomic.Int64
-	// listed counts the lists of Secrets, and closing expire ends the watch after the first of them.
-	listed atomic.Int64
-	expire chan struct{}
+	// listed counts the lists of Secrets, and closing expire ends the watch after the first of them. checked counts those of one Secret,
+	// and watched the watches that can end.
+	listed, checked, watched atomic.Int64
+	expire                   chan struct{}
 }
 
 // newMovingServer returns a server of cluster a, and a connection to it.
@@ -69,13 +70,19 @@ func (s *movingServer) serve(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","message":"no","code":422}`)
 	case r.URL.Query().Get("watch") != "" && s.listed.Load() == 1:
 		// The first watch ends, and cannot be resumed.
+		w.(http.Flusher).Flush()
+		s.watched.Add(1)
 		<-s.expire
 		fmt.Fprint(w, `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}}`)
 	case r.URL.Query().Get("watch") != "":
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 	case r.URL.Path == "/api/v1/secrets":
-		s.listed.Add(1)
+		if r.URL.Query().Get("limit") == "1" {
+			s.checked.Add(1)
+		} else {
+			s.listed.Add(1)
+		}
 		fmt.Fprint(w, `{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadataList","metadata":{"resourceVersion":"1"},"items":[]}`)
 	case s.uid == "":
 		s.asked.Add(1)
@@ -180,6 +187,27 @@ func TestReplacedCluster(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestLostWatch checks that the version of the cluster is requested after a network connection was lost, and that its kinds are not listed.
+func TestLostWatch(t *testing.T) {
+	for protocol, http2 := range map[string]bool{"HTTP1": false, "HTTP2": true} {
+		t.Run(protocol, func(t *testing.T) {
+			s, c := newMovingServer(t, http2, nil)
+			t.Cleanup(func() { close(s.expire) })
+			gvks := []schema.GroupVersionKind{{Version: "v1", Kind: "Secret"}}
+			if failed := c.Cache().Track(t.Context(), gvks); len(failed) > 0 {
+				t.Fatal(failed)
+			}
+			await(t, "the watch begins", func() bool { return s.watched.Load() == 1 })
+			time.Sleep(time.Second) // After a shorter watch without events, the kind would be listed.
+			s.CloseClientConnections()
+			await(t, "the version is requested", func() bool { return s.checked.Load() == 1 })
+			if n := s.listed.Load(); n != 1 {
+				t.Errorf("want one list, got %d", n)
+			}
+		})
 	}
 }
 

@@ -75,7 +75,7 @@ func (c *watches) Watch(ctx context.Context, r informer.Resource, o metav1.ListO
 	contentType := ""
 	body, err := c.rest.Get().AbsPath(path...).SetHeader("Accept", f.accept).
 		SpecificallyVersionedParams(&o, shared.parameters, schema.GroupVersion{Version: "v1"}).
-		Stream(context.WithValue(ctx, typeKey{}, &contentType))
+		Stream(context.WithValue(transport.WithLimit(ctx, listTime), typeKey{}, &contentType))
 	if err != nil {
 		return nil, err
 	}

@@ -27,17 +27,13 @@ func (s *stream) Read(p []byte) (int, error) {
 		// The buffer of a stream that waits for data needs no memory.
 		s.data = bytes.Buffer{}
 	}
-	s.read += int64(n)
-	increase := int64(0)
-	if s.err == nil && s.read >= streamWindow/updateAt {
-		increase, s.read = s.read, 0
-		s.window += increase
+	all, one := c.free(int64(n)), int64(0)
+	if s.read += int64(n); s.err == nil && s.read >= updateAt {
+		one, s.read = s.read, 0
+		s.window += one
 	}
 	c.mu.Unlock()
-	if increase > 0 {
-		// If it fails, the connection is closed, and the next Read returns the error.
-		_ = c.write(nil, func(w *http2.Framer) error { return w.WriteWindowUpdate(s.id, uint32(increase)) }) //nolint:gosec // It is at most the window.
-	}
+	_ = c.permit(all, s.id, one) // If it fails, the connection is closed, and the next Read returns the error.
 	return n, nil
 }
 
@@ -76,14 +72,17 @@ func (s *stream) cancel(err error) {
 	c.mu.Lock()
 	open := c.streams[s.id] == s && c.err == nil
 	s.end(err)
+	increase := int64(0)
 	if err == errClosed { //nolint:errorlint // It is not wrapped.
+		increase = c.free(int64(s.data.Len()))
 		s.err, s.data = err, bytes.Buffer{}
 		s.changed.Broadcast()
 	}
 	c.forget(s)
 	c.mu.Unlock()
+	// If a write fails, the connection is closed.
+	_ = c.permit(increase, 0, 0)
 	if open {
-		// If it fails, the connection is closed.
 		_ = c.write(nil, func(w *http2.Framer) error { return w.WriteRSTStream(s.id, http2.ErrCodeCancel) })
 	}
 }

@@ -19,12 +19,13 @@ import (
 )
 
 const (
-	// streamWindow is the number of bytes that a server can send on a stream before they are read, and connWindow is that of all
-	// streams of a connection, which does not depend on reads.
+	// streamWindow is the number of bytes that a server can send on a stream before they are read, and connWindow is that of all streams of
+	// a connection together. It has room for a few streams whose readers wait, so that they do not delay the others.
 	streamWindow = 1 << 20
-	connWindow   = 16 << 20
-	// updateAt is the part of a window after which it is increased again.
-	updateAt = 4
+	connWindow   = 4 << 20
+	// updateAt is the number of bytes that are read before the server is permitted to send as many again. It is a small part of both windows,
+	// because the server cannot use what it does not know of.
+	updateAt = streamWindow / 4
 	// maxFrame is the maximum size of a frame that is received. maxHeaders is that of the headers of a response.
 	maxFrame   = 16 << 10
 	maxHeaders = 1 << 20
@@ -63,9 +64,9 @@ type conn struct {
 	// These are the settings of the server.
 	mostStreams, mostFrame uint32
 	window                 int64
-	// sendable is the number of bytes that can be sent on all streams together. received is the number of bytes that were received
-	// since the server was last permitted to send more.
-	sendable, received int64
+	// sendable is the number of bytes that can be sent on all streams together, and receivable is the number of bytes that the server can
+	// send. freed is the number of bytes that were read or dropped since the server was last permitted to send more.
+	sendable, receivable, freed int64
 	// goAway is true if the server accepts no more streams. err is not nil if the connection is closed.
 	goAway bool
 	err    error
@@ -83,7 +84,7 @@ func newConn(p *Pool, c net.Conn, state *tls.ConnectionState) *conn {
 	now := time.Now()
 	out := &conn{
 		pool: p, net: c, state: state, writing: make(chan struct{}, 1), streams: map[uint32]*stream{}, next: firstID, mostStreams: 100,
-		mostFrame: 16 << 10, window: 65535, sendable: 65535, frame: now, unused: now,
+		mostFrame: 16 << 10, window: 65535, sendable: 65535, receivable: connWindow, frame: now, unused: now,
 	}
 	out.writer = http2.NewFramer(&out.out, nil)
 	// Tables of header fields, for thousands of connections at rest, would need more memory than they save in requests.

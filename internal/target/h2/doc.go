@@ -8,5 +8,6 @@
 // calls a function when there is something to read. Therefore, no goroutine has to wait in Read.
 //
 // A connection has one goroutine that reads frames. It puts data into the buffer of a stream, and never waits for a reader: a server
-// can't send more than the window of the stream. Requests are written by the goroutines that send them.
+// can't send more than the windows of the stream and of the connection before it is read. Requests are written by the goroutines that
+// send them.
 package h2

@@ -28,10 +28,12 @@ type peer struct {
 	// opened receives the ID of each stream, and ends the last frame that ends something.
 	opened chan uint32
 	ends   chan http2.ErrCode
-	// received is the number of bytes of each request. complete receives it at the end of a request with a body.
-	complete chan int
-	mu       sync.Mutex
-	received map[uint32]int
+	// received is the number of bytes of each request. complete receives it at the end of a request with a body. increased is what the
+	// client has added to the window of each stream, and to that of the connection.
+	complete  chan int
+	mu        sync.Mutex
+	received  map[uint32]int
+	increased map[uint32]int
 }
 
 // newPeer returns a server and a connection to it. The server responds to pings if pings is true.
@@ -51,7 +53,7 @@ func newPeer(t *testing.T, p *Pool, pings bool) (*peer, *conn) {
 func peerOf(c net.Conn) *peer {
 	s := &peer{
 		Framer: http2.NewFramer(c, c), conn: c, opened: make(chan uint32, 10), ends: make(chan http2.ErrCode, 10), complete: make(chan int, 10),
-		received: map[uint32]int{},
+		received: map[uint32]int{}, increased: map[uint32]int{},
 	}
 	go s.read()
 	return s
@@ -76,6 +78,10 @@ func (s *peer) read() {
 			if f.StreamEnded() {
 				s.complete <- n
 			}
+		case *http2.WindowUpdateFrame:
+			s.mu.Lock()
+			s.increased[f.StreamID] += int(f.Increment)
+			s.mu.Unlock()
 		case *http2.RSTStreamFrame:
 			s.ends <- f.ErrCode
 		case *http2.GoAwayFrame:

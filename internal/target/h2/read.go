@@ -92,7 +92,7 @@ func (c *conn) handle(f http2.Frame) error {
 	return nil
 }
 
-// data adds data to a stream.
+// data adds data to a stream. What the stream does not keep counts as read.
 func (c *conn) data(f *http2.DataFrame) error {
 	size := int64(f.Length)
 	c.mu.Lock()
@@ -101,23 +101,49 @@ func (c *conn) data(f *http2.DataFrame) error {
 		c.mu.Unlock()
 		return http2.ConnectionError(http2.ErrCodeProtocol)
 	}
-	c.received += size
-	increase := int64(0)
-	if c.received >= connWindow/updateAt {
-		increase, c.received = c.received, 0
+	if c.receivable -= size; c.receivable < 0 {
+		c.mu.Unlock()
+		return http2.ConnectionError(http2.ErrCodeFlowControl)
 	}
-	code := http2.ErrCodeNo
+	kept, code := 0, http2.ErrCodeNo
 	if s != nil {
+		before := s.data.Len()
 		code = s.add(f.Data(), size, f.StreamEnded())
+		kept = s.data.Len() - before
 	}
+	increase := c.free(size - int64(kept))
 	c.mu.Unlock()
 	if code != http2.ErrCodeNo {
 		c.reset(f.StreamID, code, http2.StreamError{StreamID: f.StreamID, Code: code})
 	}
-	if increase == 0 {
+	return c.permit(increase, 0, 0)
+}
+
+// free counts bytes that were read or dropped. It returns the number of bytes that the server must be permitted to send, or 0. The caller
+// holds mu.
+func (c *conn) free(n int64) int64 {
+	if c.freed += n; c.freed < updateAt {
+		return 0
+	}
+	increase := c.freed
+	c.receivable, c.freed = c.receivable+increase, 0
+	return increase
+}
+
+// permit permits the server to send more bytes on all streams together, and on one of them. Both numbers can be 0.
+func (c *conn) permit(all int64, id uint32, one int64) error {
+	if all == 0 && one == 0 {
 		return nil
 	}
-	return c.write(nil, func(w *http2.Framer) error { return w.WriteWindowUpdate(0, uint32(increase)) }) //nolint:gosec // It is at most the window.
+	return c.write(nil, func(w *http2.Framer) error { return errors.Join(writeUpdate(w, 0, all), writeUpdate(w, id, one)) })
+}
+
+// writeUpdate writes the number of bytes that the server can send in addition, unless it is 0.
+func writeUpdate(w *http2.Framer, id uint32, n int64) error {
+	if n == 0 {
+		return nil
+	}
+	return w.WriteWindowUpdate(id, uint32(n)) //nolint:gosec // It is at most the window.
 }
 
 // headers begins the response of a stream, or ends it with trailers.

@@ -157,7 +157,7 @@ func (s *stream) notify() {
 // consumed lets the waiter of an idle stream take data. It returns false if the data must be read: a read also permits the server to send more.
 // The caller holds the mutex.
 func (s *stream) consumed(data []byte) bool {
-	if s.waiter == nil || s.read+int64(len(data)) >= streamWindow/updateAt || !s.waiter.Take(data) {
+	if s.waiter == nil || s.read+int64(len(data)) >= updateAt || !s.waiter.Take(data) {
 		return false
 	}
 	s.heard = time.Now()

@@ -94,6 +94,8 @@ type Cache struct {
 	size   atomic.Int64
 	// budget is shared with other caches. It is nil if there is none.
 	budget *Budget
+	// sighting is the last known version of the cluster.
+	sighting sighting
 
 	// root is canceled by Close, which ends all watches; running counts them.
 	root    context.Context //nolint:containedctx // It is the lifetime of the cache.
@@ -148,6 +150,7 @@ func New(client Client, m MapFunc, i cluster.Interpreter, o ...Option) *Cache {
 		relisted:    func() {},
 		log:         logging.NewNopLogger(),
 		limits:      Limits{}.withDefaults(),
+		sighting:    sighting{asking: make(chan struct{}, 1)},
 		kinds:       map[schema.GroupKind]*kind{},
 		idleChecked: time.Now(),
 	}

@@ -48,8 +48,14 @@ type fake struct {
 	// lasts is the duration of the last watch in seconds, and cuts is true if watches end unexpectedly.
 	lasts int64
 	cuts  bool
+	// busy is true if streams are never idle.
+	busy bool
 	// last is the stream of the last watch.
 	last *fakeStream
+	// padding is added to the versions of lists, events and bookmarks when they are sent.
+	padding string
+	// unchecked is the error of lists of a single object, which check the version.
+	unchecked error
 }
 
 func newFake() *fake {
@@ -75,8 +81,11 @@ func (f *fake) read(r Resource, o metav1.ListOptions) (runtime.Object, error) {
 	if err := f.request("list", r, o); err != nil {
 		return nil, err
 	}
+	if o.Limit == 1 && f.unchecked != nil {
+		return nil, f.unchecked
+	}
 	l := &unstructured.UnstructuredList{}
-	l.SetResourceVersion(strconv.Itoa(f.version))
+	l.SetResourceVersion(strconv.Itoa(f.version) + f.padding)
 	for i, n := range slices.Sorted(maps.Keys(f.objects)) {
 		if f.pages && strconv.Itoa(i) == o.Continue {
 			o.Continue = ""
@@ -136,10 +145,10 @@ func (f *fake) Watch(ctx context.Context, r Resource, o metav1.ListOptions) (Str
 	for _, e := range f.log {
 		u := e.Object.(*unstructured.Unstructured)
 		if v, err := strconv.Atoi(u.GetResourceVersion()); err == nil && v > from {
-			w.Action(e.Type, u.DeepCopy())
+			f.send(w, e.Type, u)
 		}
 	}
-	f.last = &fakeStream{Interface: w, ctx: ctx, reads: f.reads, cut: f.cuts}
+	f.last = &fakeStream{Interface: w, ctx: ctx, reads: f.reads, cut: f.cuts, busy: f.busy}
 	return f.last, nil
 }
 
@@ -151,8 +160,29 @@ func (f *fake) bookmark() {
 	u := &unstructured.Unstructured{Object: map[string]any{}}
 	u.SetResourceVersion(strconv.Itoa(f.version))
 	for _, w := range f.watchers {
-		w.Action(watch.Bookmark, u.DeepCopy())
+		f.send(w, watch.Bookmark, u)
 	}
+}
+
+// send sends an event. The caller holds the lock.
+func (f *fake) send(w *watch.RaceFreeFakeWatcher, event watch.EventType, u *unstructured.Unstructured) {
+	u = u.DeepCopy()
+	u.SetResourceVersion(u.GetResourceVersion() + f.padding)
+	w.Action(event, u)
+}
+
+// check sets the error of lists of a single object.
+func (f *fake) check(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.unchecked = err
+}
+
+// pad sets the padding of versions.
+func (f *fake) pad(padding string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.padding = padding
 }
 
 // began returns the version from which the last watch began.
@@ -204,7 +234,9 @@ type fakeStream struct {
 	// reads is true if Next returns bookmarks, too.
 	reads bool
 	// cut is true if the watch ends unexpectedly.
-	cut    bool
+	cut bool
+	// busy is true if the stream is never idle.
+	busy   bool
 	waiter Waiter
 	// waited is true if next and err are the result of the next call of Next.
 	waited bool
@@ -217,6 +249,9 @@ func (s *fakeStream) Idle(w Waiter) bool {
 		return false
 	}
 	s.waiter = w
+	if s.busy {
+		return false
+	}
 	go func() {
 		s.next, s.err = s.Next()
 		for s.err == nil && s.next.Type == watch.Bookmark && !s.reads {
@@ -295,7 +330,7 @@ func (f *fake) update(name string, fill func(u *unstructured.Unstructured)) clus
 	f.objects[name] = u
 	f.log = append(f.log, watch.Event{Type: event, Object: u})
 	for _, w := range f.watchers {
-		w.Action(event, u.DeepCopy())
+		f.send(w, event, u)
 	}
 	return fakeInterpreter{}.State(u)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/panics"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
@@ -98,11 +99,11 @@ func (k *kind) start(gvk schema.GroupVersionKind, r Resource) {
 	go w.run()
 }
 
-// end ends the watch and returns true if the kind has no known objects and was not requested since the given time.
+// end ends the watch and returns true if the kind has no known objects, was not requested since the given time, and no caller waits for it.
 func (k *kind) end(since time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !k.used.Before(since) || len(k.objects.known) > 0 {
+	if !k.used.Before(since) || len(k.objects.known) > 0 || len(k.waiting) > 0 {
 		return false
 	}
 	k.stop()
@@ -204,7 +205,7 @@ func (k *kind) wentWell() {
 // stay.
 func (k *kind) fail(err error) {
 	k.mu.Lock()
-	k.err, k.failed = err, k.attempt
+	k.err, k.failed = transport.Kept(err), k.attempt
 	var changes []change
 	if isNoKind(err) {
 		k.synced = false

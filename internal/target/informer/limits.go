@@ -3,6 +3,8 @@
 package informer
 
 import (
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
@@ -14,6 +16,18 @@ type Limits struct {
 	// Bytes is the maximum size of the states of one kind, and Total is the maximum size for all kinds of the cluster. The
 	// defaults are 16 MiB and 64 MiB.
 	Bytes, Total int64
+}
+
+// mostVersion is the maximum size of a resource version in bytes. That of an API server has at most 20.
+const mostVersion = 1 << 10
+
+// versionOf returns the resource version of an object or a list. It returns an error if it is too long to be kept and sent again.
+func versionOf(m interface{ GetResourceVersion() string }) (string, error) {
+	version := m.GetResourceVersion()
+	if len(version) > mostVersion {
+		return "", errors.Errorf("the API server returned a resource version of more than %d bytes", mostVersion)
+	}
+	return version, nil
 }
 
 // overhead is the size of a state without its texts, in bytes.

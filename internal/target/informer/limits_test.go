@@ -189,3 +189,58 @@ func TestListInPages(t *testing.T) {
 		expect(t, "requests", 3, lists)
 	})
 }
+
+// TestLongTexts checks that the texts that a cluster sends besides its objects are only kept if they are short: no limit counts them. What is
+// not valid is requested again.
+func TestLongTexts(t *testing.T) {
+	const refused = "the API server returned a resource version of more than 1024 bytes"
+	digits, letters := strings.Repeat("0", 4<<20), strings.Repeat("x", 4<<20)
+	read := func(server *fake) { server.reads = true }
+	cases := map[string]struct {
+		reason  string
+		padding string
+		// before is called before the kind is tracked, and do after the padding was set.
+		before, do func(server *fake)
+		// err is the beginning of the error of the kind after that, if any.
+		err string
+	}{
+		"List":     {reason: "A list with such a version is not valid.", padding: digits, err: refused},
+		"Event":    {reason: "Neither is an event.", padding: digits, before: read, do: func(server *fake) { server.set("b", "one", "2") }},
+		"Bookmark": {reason: "Neither is a bookmark.", padding: digits, before: read, do: (*fake).bookmark},
+		"Letters":  {reason: "Versions need not be numbers.", padding: letters, before: read, do: (*fake).bookmark},
+		"Error": {
+			reason: "Of the text of an error, only the beginning is kept.",
+			before: read, do: func(server *fake) { server.fail(errors.New(digits)) }, err: "0000",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, c *Cache, server *fake, _ *news) {
+				if tc.before != nil {
+					tc.before(server)
+					watchOne(t, c, server)
+				}
+				server.pad(tc.padding)
+				if tc.do != nil {
+					tc.do(server)
+				}
+				time.Sleep(10 * time.Second)
+				err := track(t, c, secrets)
+				if got := fmt.Sprint(err); !strings.HasPrefix(got, tc.err) || len(got) > 2*mostVersion || (err == nil) != (tc.err == "") {
+					t.Errorf("\n%s\nTrack(...): want an error that begins with %q, got %.100q of %d bytes", tc.reason, tc.err, got, len(got))
+				}
+				server.pad("")
+				server.fail(nil)
+				c.Retry(func() {})
+				server.set("b", "one", "2")
+				time.Sleep(time.Minute)
+				if _, known := c.Get(key("b")); !known {
+					t.Errorf("\n%s\nwant a valid response to be accepted", tc.reason)
+				}
+				if n := max(len(c.kind(secrets.GroupKind()).objects.newest), len(server.began())); n > mostVersion {
+					t.Errorf("\n%s\nwant no version of %d bytes to be kept", tc.reason, n)
+				}
+			})
+		})
+	}
+}

@@ -146,6 +146,29 @@ func TestListingEnds(t *testing.T) {
 	})
 }
 
+// TestListingOutlastsIdle checks that a kind that waits for its turn is kept while a caller waits for its list, although the search for idle
+// kinds finds it empty and not used.
+func TestListingOutlastsIdle(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *Cache, _ *fake, _ *news) {
+		c.impatient = true
+		release := hold(t, limit(c))
+		e := listingOf(c.Track(t.Context(), []schema.GroupVersionKind{secrets})[secrets])
+		if e == nil {
+			t.Fatal("want the first list to be under way")
+		}
+		calls := 0
+		e.Notify(func() { calls++ })
+		time.Sleep(idleAfter + time.Second)
+		c.Track(t.Context(), []schema.GroupVersionKind{widgets})
+		release()
+		synctest.Wait()
+		expect(t, "calls after the list", 1, calls)
+		time.Sleep(idleAfter + time.Second)
+		c.Track(t.Context(), []schema.GroupVersionKind{widgets})
+		expect(t, "kinds that are idle after that", 1, len(c.kinds))
+	})
+}
+
 // TestRetryThen checks that the function of Retry is called once the failing watches have continued, so that those that it wakes find
 // their kinds in sync, and send no request for each object.
 func TestRetryThen(t *testing.T) {

@@ -3,9 +3,13 @@
 package informer
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -52,6 +56,113 @@ func TestRestore(t *testing.T) {
 		server.set("gone", "one", "3")
 		expect(t, "a new object with an older version", []string{"one: new Secret ns/gone"}, n.take())
 	})
+}
+
+// TestRestoreResumed checks that a restore is noticed if the watch could be resumed soon after it: the server sends nothing until it has reached
+// the version of the watch.
+func TestRestoreResumed(t *testing.T) {
+	lost := func(server *fake) { server.fail(nil) }
+	restarts := func(server *fake) {
+		server.fail(errors.New("restarts"))
+		time.Sleep(5 * time.Second)
+		server.fail(nil)
+	}
+	cases := map[string]struct {
+		reason string
+		// ends ends the watch. cuts is true if it ends unexpectedly.
+		ends func(server *fake)
+		cuts bool
+		// unchecked is the error of the requests for the version, which lasts for a minute, or long.
+		unchecked error
+		long      bool
+		// within is the time until it is noticed.
+		within time.Duration
+	}{
+		"Restarted": {reason: "The version is checked after an outage.", ends: restarts, within: time.Minute},
+		"Throttled": {
+			reason: "A check that fails is repeated.", ends: restarts, unchecked: apierrors.NewTooManyRequests("later", 1), within: 2 * time.Minute,
+		},
+		"Down":    {reason: "A check without a response is repeated.", ends: restarts, unchecked: errors.New("timed out"), within: 2 * time.Minute},
+		"Refused": {reason: "After two minutes without a check, the kind is listed.", ends: restarts, unchecked: errForbidden, long: true, within: 5 * time.Minute},
+		"Lost":    {reason: "A load balancer can switch to a restored cluster when a connection is lost.", ends: lost, cuts: true, within: 10 * time.Second},
+		"LostThrottled": {
+			reason: "A check after a lost connection is repeated, too.", ends: lost, cuts: true,
+			unchecked: apierrors.NewTooManyRequests("later", 1), within: 2 * time.Minute,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, c *Cache, server *fake, n *news) {
+				server.version, server.cuts = 900_000, tc.cuts
+				watchOne(t, c, server)
+				n.take()
+				server.asked()
+				server.mu.Lock()
+				server.version, server.log, server.unchecked = 1000, nil, tc.unchecked
+				delete(server.objects, "a")
+				server.mu.Unlock()
+				tc.ends(server)
+				if tc.unchecked != nil {
+					time.Sleep(time.Minute)
+					expect(t, "requests for all objects while the version is not known", 0, lists(server.asked()))
+				}
+				if !tc.long {
+					server.check(nil)
+				}
+				time.Sleep(tc.within)
+				if diff := cmp.Diff([]string{"one: gone Secret ns/a"}, n.take()); diff != "" {
+					t.Errorf("\n%s\nchanges: -want, +got:\n%s", tc.reason, diff)
+				}
+				if err := track(t, c, secrets); err != nil {
+					t.Errorf("\n%s\nTrack(...): want it in sync, got %v", tc.reason, err)
+				}
+			})
+		})
+	}
+}
+
+// A distant server takes a moment to begin a watch, as on a new connection.
+type distant struct{ *fake }
+
+func (s distant) Watch(ctx context.Context, r Resource, o metav1.ListOptions) (Stream, error) {
+	time.Sleep(100 * time.Millisecond)
+	return s.fake.Watch(ctx, r, o)
+}
+
+// TestLostConnection counts the requests after the watches of several kinds have ended together.
+func TestLostConnection(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		cuts   bool
+		want   map[string]int
+	}{
+		"Renewed": {reason: "A watch whose time is over is only renewed.", want: map[string]int{"watch": 2}},
+		"Lost":    {reason: "One request for the version is sufficient for all kinds of a lost connection.", cuts: true, want: map[string]int{"watch": 2, "list": 1}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, c *Cache, server *fake, _ *news) {
+				server.cuts, c.client = tc.cuts, distant{server}
+				watchOne(t, c, server)
+				if err := track(t, c, widgets); err != nil {
+					t.Fatal(err)
+				}
+				for range 3 {
+					time.Sleep(time.Minute)
+					server.asked()
+					server.fail(nil)
+					time.Sleep(time.Minute)
+					got := map[string]int{}
+					for _, r := range server.asked() {
+						got[strings.Fields(r)[0]]++
+					}
+					if diff := cmp.Diff(tc.want, got); diff != "" {
+						t.Errorf("\n%s\nrequests: -want, +got:\n%s", tc.reason, diff)
+					}
+				}
+			})
+		})
+	}
 }
 
 // TestListReplacesCache checks that lists request the most recent state, and that they don't discard concurrent writes of the

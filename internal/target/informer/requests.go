@@ -7,7 +7,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -120,22 +119,10 @@ func (k *kind) request(ctx context.Context, r Resource, o metav1.ListOptions) (S
 	return k.cache.client.Watch(ctx, r, o)
 }
 
-// wentBack reports whether the resource versions of the cluster are older than the version to resume from, because its storage
-// was restored during an outage. An API server accepts such a watch, but sends nothing until it has reached the version.
-// wentBack sends a list request for at most one object.
-func (k *kind) wentBack(ctx context.Context, r Resource, version string) bool {
-	list, err := k.cache.client.List(ctx, r, metav1.ListOptions{Limit: 1})
-	if err != nil {
-		return false
-	}
-	m, err := meta.ListAccessor(list)
-	return err == nil && older(m.GetResourceVersion(), version)
-}
-
 // isAnswer reports whether an error is a response of the API server.
 func isAnswer(err error) bool {
-	status := apierrors.APIStatus(nil)
-	return errors.As(err, &status)
+	status, check := apierrors.APIStatus(nil), (*checkError)(nil)
+	return errors.As(err, &status) && !errors.As(err, &check)
 }
 
 // isRefused reports whether a request failed only because the API server rejects the credentials, or was not sent because of that. While

@@ -204,7 +204,7 @@ func TestWatchDuration(t *testing.T) {
 	cases := map[string]struct {
 		reason          string
 		bookmarks, cuts bool
-		reads           bool
+		reads, busy     bool
 		shortest        time.Duration
 		patience        time.Duration
 	}{
@@ -221,11 +221,15 @@ func TestWatchDuration(t *testing.T) {
 			reason:    "The next watch of a server that does not send its bookmarks is short, and does not wait for them.",
 			bookmarks: true, cuts: true, shortest: shortestWatch,
 		},
+		"Busy": {
+			reason:    "Bookmarks of a watch that is never idle, such as one over HTTP/1.1, do not count: nothing notices that they are missing.",
+			bookmarks: true, busy: true, shortest: shortestWatch,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, c *Cache, server *fake, _ *news) {
-				server.reads, server.cuts = tc.reads, tc.cuts
+				server.reads, server.cuts, server.busy = tc.reads, tc.cuts, tc.busy
 				if err := track(t, c, secrets); err != nil {
 					t.Fatal(err)
 				}

@@ -47,7 +47,9 @@ func (t *tally) page(page runtime.Object) (next string, err error) {
 	if err := meta.EachListItem(page, t.object); err != nil {
 		return "", err
 	}
-	t.version = m.GetResourceVersion()
+	if t.version, err = versionOf(m); err != nil {
+		return "", err
+	}
 	next = m.GetContinue()
 	if next != "" && len(t.states) == before {
 		return "", errors.New("the API server returned an empty page of a list that has more pages")

@@ -6,7 +6,6 @@ import (
 	"context"
 	"io"
 	"math/rand/v2"
-	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -62,21 +61,24 @@ type watcher struct {
 	version string
 
 	// stream is the current watch, or nil. started is the start of its request, and events is the number of its events. ordered is
-	// true if all its events have increasing versions.
+	// true if all its events have increasing versions. idled is true if it was idle.
 	stream  Stream
 	started time.Time
 	events  int
 	ordered bool
-	// bookmarked is true if the server sends bookmarks: this watch has received one, or the previous one had and did not end unexpectedly.
+	idled   bool
+	// bookmarked is true if the server sends bookmarks, and it can be noticed that they are missing: this watch was idle and has received one,
+	// or the previous one had and did not end unexpectedly.
 	bookmarked bool
 
 	resumed  resumption
 	internal internalErrors
 	// resuming is the time at which the first request to resume the watch began, or zero. outage is the last pause between two of them. down
-	// is true if one of them failed although the credentials were accepted.
+	// is true if one of them failed although the credentials were accepted. lost is true if the watch ended unexpectedly.
 	resuming time.Time
 	outage   time.Duration
 	down     bool
+	lost     bool
 }
 
 // A progress is the result of a step of a watcher.
@@ -142,7 +144,7 @@ func (w *watcher) beginAttempt() bool {
 	w.kind.begin()
 	w.began = time.Now()
 	w.attempt, w.abort = w.kind.attemptContext(w.ctx)
-	w.listed, w.version, w.resuming, w.internal = false, "", time.Time{}, internalErrors{}
+	w.listed, w.version, w.resuming, w.lost, w.internal = false, "", time.Time{}, false, internalErrors{}
 	return true
 }
 
@@ -206,10 +208,10 @@ func (w *watcher) streamList() error {
 	if err != nil {
 		return err
 	}
-	w.stream, w.ordered = stream, true
+	w.stream, w.ordered, w.idled = stream, true, false
 	counted := k.newTally()
 	for {
-		e, err := stream.Next()
+		e, err := w.next()
 		if err != nil {
 			return errors.Wrap(err, "the list is not complete")
 		}
@@ -257,14 +259,10 @@ func (w *watcher) watch() (progress, error) {
 		k.begin()
 	}
 	w.resumed.at = time.Now()
-	stream, err := k.request(w.attempt, w.resource, o)
-	if err == nil && w.down && k.wentBack(w.attempt, w.resource, w.version) {
-		stream.Stop()
-		return ended, apierrors.NewResourceExpired("the resource versions of the cluster went backwards")
-	}
+	stream, err := w.resume(o)
 	if w.isDecided(err) {
-		w.resuming = time.Time{}
-		w.stream, w.events, w.ordered = stream, 0, w.version != "" && w.version != "0"
+		w.resuming, w.lost = time.Time{}, false
+		w.stream, w.events, w.ordered, w.idled = stream, 0, w.version != "" && w.version != "0", false
 		return working, k.answered(w.attempt, err)
 	}
 	if w.attempt.Err() != nil {
@@ -288,7 +286,7 @@ func (w *watcher) receive() (progress, error) {
 		if w.stream.Idle(w) {
 			return parked, nil
 		}
-		e, err := w.stream.Next()
+		e, err := w.next()
 		if w.attempt.Err() != nil {
 			return ended, w.attempt.Err()
 		}
@@ -304,13 +302,30 @@ func (w *watcher) receive() (progress, error) {
 				w.version = version
 			}
 			w.events++
-			w.bookmarked = w.bookmarked || e.Type == watch.Bookmark
+			w.bookmarked = w.bookmarked || w.idled && e.Type == watch.Bookmark
 		}
 	}
 }
 
+// next returns the next event. An event whose version is too long ends the watch, like an error of the API server.
+func (w *watcher) next() (watch.Event, error) {
+	e, err := w.stream.Next()
+	if err != nil {
+		return e, err
+	}
+	if m, err := meta.Accessor(e.Object); err == nil {
+		if _, err := versionOf(m); err != nil {
+			return e, apierrors.NewInternalError(err)
+		}
+	}
+	return e, nil
+}
+
 // Wake continues to work. It implements Waiter.
-func (w *watcher) Wake() { w.run() }
+func (w *watcher) Wake() {
+	w.idled = true
+	w.run()
+}
 
 // Bookmark stores the version of a bookmark while the watcher is parked: no goroutine works then. It implements Waiter.
 func (w *watcher) Bookmark(version string) {
@@ -329,7 +344,11 @@ func (w *watcher) Patience() time.Duration {
 // broken handles the end of a watch. It is resumed, unless it ends the attempt.
 func (w *watcher) broken(err error) (progress, error) {
 	w.endWatch()
-	w.bookmarked = w.bookmarked && errors.Is(err, io.EOF)
+	w.bookmarked = w.bookmarked && w.idled && errors.Is(err, io.EOF)
+	if !errors.Is(err, io.EOF) && !isAnswer(err) {
+		w.lost = true
+		w.kind.cache.sighting.losses.Add(1)
+	}
 	switch brief := w.events == 0 && time.Since(w.started) < time.Second; {
 	case isEnd(err):
 		if brief {
@@ -342,47 +361,4 @@ func (w *watcher) broken(err error) (progress, error) {
 		return ended, err
 	}
 	return working, nil
-}
-
-// rest parks the watcher for the duration of a pause, or until the kind is requested or the current attempt ends.
-func (w *watcher) rest(pause time.Duration) progress {
-	k, ctx := w.kind, w.ctx
-	if w.attempt != nil {
-		ctx = w.attempt
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.requested {
-		k.requested = false
-		return working
-	}
-	r := &rest{watcher: w}
-	r.timer, r.stop = time.AfterFunc(pause, r.end), context.AfterFunc(ctx, r.end)
-	k.resting = r
-	return parked
-}
-
-// A rest is a pause of a watcher.
-type rest struct {
-	watcher *watcher
-	ended   atomic.Bool
-	timer   *time.Timer
-	stop    func() bool
-}
-
-// end ends the pause and continues to work, unless it has ended already.
-func (r *rest) end() {
-	if !r.ended.CompareAndSwap(false, true) {
-		return
-	}
-	k := r.watcher.kind
-	// The lock ensures that all fields are set.
-	k.mu.Lock()
-	if k.resting == r {
-		k.resting = nil
-	}
-	r.timer.Stop()
-	r.stop()
-	k.mu.Unlock()
-	r.watcher.run()
 }

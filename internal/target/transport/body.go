@@ -21,6 +21,10 @@ import (
 // largest event. A watch that begins with a list ends after this list, because it would otherwise begin from the start.
 const largeEvent = 512 << 10
 
+// mostError is the maximum size of an error in bytes, for read requests: callers keep their errors. Those of writes can have many causes,
+// which their callers need.
+const mostError = 64 << 10
+
 // A body is the body of a response within the budget of the process. It is read as a whole before the client gets its first byte, and
 // that of a watch event by event. Closing it ends the time limit of the request.
 type body struct {
@@ -32,6 +36,8 @@ type body struct {
 	// next returns the next part to read, and io.EOF after the last one.
 	next  func() (decoding.Source, error)
 	watch bool
+	// failed is the status code of an error of a read request, and otherwise zero.
+	failed int
 
 	// listing is true until a watch that begins with a list has sent all of it, and large is true after a large event. They, unread and
 	// err belong to the goroutine that reads.
@@ -65,6 +71,10 @@ func (g *guard) bodyOf(ctx context.Context, cancel context.CancelFunc, u *url.UR
 	}
 	s := decoding.Source{
 		Reader: resp.Body, ContentType: resp.Header.Get("Content-Type"), Expected: resp.ContentLength, Most: g.limits.AnswerBytes, Abort: cancel,
+		Failed: resp.StatusCode > http.StatusPartialContent, // As in client-go.
+	}
+	if r := resp.Request; resp.StatusCode >= http.StatusBadRequest && r != nil && r.Method == http.MethodGet {
+		s.Most, b.failed = min(s.Most, mostError), resp.StatusCode
 	}
 	b.next = once(s)
 	if b.watch {
@@ -104,6 +114,9 @@ func (b *body) load() error {
 	}
 	content, release, err := b.guard.budget.Read(b.ctx, s)
 	b.measure()
+	if b.failed > 0 && errors.Is(err, decoding.ErrTooLarge) {
+		content, release, err = shortError(b.failed)
+	}
 	if err != nil {
 		return b.guard.limited(err)
 	}

@@ -6,14 +6,21 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -204,5 +211,87 @@ func TestBusy(t *testing.T) {
 		if _, _, err := get(t.Context(), tr, rc.Host); err != nil {
 			t.Errorf("a body that was closed holds nothing: %v", err)
 		}
+	}
+}
+
+// described returns the reason and the text of an error.
+func described(err error) string { return fmt.Sprintf("%s: %v", apierrors.ReasonForError(err), err) }
+
+// TestLongErrors checks that an error of a read request that is too long becomes a short one with the same status code, and that those of
+// writes stay as they are.
+func TestLongErrors(t *testing.T) {
+	const jsonType, binaryType = "application/json", "application/vnd.kubernetes.protobuf"
+	const replaced = "the response exceeds the size limit"
+	status := func(message string) string {
+		return `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"` + message + `","reason":"Forbidden","code":403}`
+	}
+	long := strings.Repeat("x", mib)
+	type args struct {
+		method, contentType, message string
+		code                         int
+	}
+	cases := map[string]struct {
+		reason string
+		args   args
+		want   string
+	}{
+		"Short":  {reason: "An error of the usual size is returned.", args: args{http.MethodGet, jsonType, "no", 403}, want: "Forbidden: no"},
+		"Long":   {reason: "A long error is still one of its kind.", args: args{http.MethodGet, jsonType, long, 403}, want: "Forbidden: " + replaced},
+		"Code":   {reason: "The status code counts.", args: args{http.MethodGet, jsonType, long, 409}, want: "Conflict: the server reported a conflict"},
+		"Binary": {reason: "In the binary format, only the code is kept.", args: args{http.MethodGet, binaryType, long, 403}, want: "Forbidden: unknown"},
+		"Write":  {reason: "The causes of a rejected write are needed.", args: args{http.MethodPatch, jsonType, long, 403}, want: "Forbidden: " + long},
+	}
+	for name, tc := range cases {
+		for how, flushed := range map[string]bool{"Announced": false, "Streamed": true} {
+			t.Run(name+how, func(t *testing.T) {
+				_, rc := newTLS(t, func(w http.ResponseWriter, _ *http.Request) {
+					content := status(tc.args.message)
+					w.Header().Set("Content-Type", tc.args.contentType)
+					if !flushed {
+						w.Header().Set("Content-Length", strconv.Itoa(len(content)))
+					}
+					w.WriteHeader(tc.args.code)
+					_, _ = io.WriteString(w, content)
+				})
+				rc.GroupVersion, rc.NegotiatedSerializer = &schema.GroupVersion{}, scheme.Codecs.WithoutConversion()
+				c, err := rest.RESTClientForConfigAndClient(rc, &http.Client{Transport: newTransport(t, rc, Options{})})
+				if err != nil {
+					t.Fatal(err)
+				}
+				err = c.Verb(tc.args.method).AbsPath("/x").Do(t.Context()).Error()
+				if diff := cmp.Diff(tc.want, described(err)); diff != "" {
+					t.Errorf("\n%s\n-want, +got:\n%.1000s", tc.reason, diff)
+				}
+			})
+		}
+	}
+}
+
+// TestKept checks what is left of an error that is kept.
+func TestKept(t *testing.T) {
+	long := strings.Repeat("x", 2*mostKept)
+	failure := func(reason, message string) error {
+		return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 403, Reason: metav1.StatusReason(reason), Message: message}}
+	}
+	down := &UnreachableError{Host: "h", Reason: "down"}
+	plain := errors.New("no")
+	cases := map[string]struct {
+		reason string
+		err    error
+		want   error
+	}{
+		"None":       {reason: "No error is not an error."},
+		"Short":      {reason: "An error of the usual size stays as it is.", err: plain, want: plain},
+		"Typed":      {reason: "Callers distinguish types.", err: down, want: down},
+		"Long":       {reason: "The text of a long error is shortened.", err: errors.New(long), want: errors.New(long[:mostKept] + "…")},
+		"Status":     {reason: "A long error of an API server keeps its reason.", err: failure("Forbidden", long), want: failure("Forbidden", long[:mostKept]+"…")},
+		"LongReason": {reason: "The reason can be long too.", err: failure(long, "no"), want: failure(long[:mostKept]+"…", "no")},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(described(tc.want), described(Kept(tc.err))); diff != "" {
+				t.Errorf("\n%s\nKept(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"io"
 	"net"
 	"net/http"
@@ -14,6 +15,8 @@ import (
 
 	"golang.org/x/oauth2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -81,6 +84,38 @@ func Explain(err error) error {
 		return errors.Wrap(err, "API server denies access (403 Forbidden)")
 	}
 	return err
+}
+
+// shortError returns an error with a status code, in JSON, instead of one that is too long. Clients that expect another format only see the
+// code.
+func shortError(code int) (content []byte, release func(), err error) {
+	s := apierrors.NewGenericServerResponse(code, "", schema.GroupResource{}, "", errTooLarge.Error(), 0, true).Status()
+	s.Kind, s.APIVersion = "Status", "v1"
+	content, err = json.Marshal(s)
+	return content, func() {}, err
+}
+
+// mostKept is the maximum size of an error that is kept, in bytes.
+const mostKept = 1 << 10
+
+// Kept returns an error that takes little memory, for callers that keep errors of a cluster: these can be as long as a response. Of a long
+// one, it returns the beginning of the text, and the code and the reason of the API server, if any.
+func Kept(err error) error {
+	s := apierrors.APIStatus(nil)
+	if !errors.As(err, &s) {
+		if err == nil || len(err.Error()) <= mostKept {
+			return err
+		}
+		return errors.New(beginning(err.Error(), mostKept))
+	}
+	st := s.Status()
+	if st.Size() <= mostKept {
+		return err
+	}
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: st.Code, Reason: metav1.StatusReason(beginning(string(st.Reason), mostKept)),
+		Message: beginning(err.Error(), mostKept),
+	}}
 }
 
 // reason returns the description of a failed request, and whether the server is temporarily unavailable.
@@ -219,8 +254,13 @@ func firstLine(s string) string {
 	if i := strings.IndexByte(s, '\n'); i >= 0 {
 		s = s[:i]
 	}
+	return beginning(s, most)
+}
+
+// beginning returns the first bytes of a long text, which it does not keep in memory.
+func beginning(s string, most int) string {
 	if len(s) > most {
-		s = s[:most] + "…"
+		s = strings.ToValidUTF8(s[:most], "") + "…"
 	}
 	return s
 }

@@ -4,8 +4,10 @@ package transport
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"io"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
@@ -13,11 +15,15 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 )
 
+// longestPause is the maximum time between two parts of an event. After that, the server has stalled.
+const longestPause = time.Minute
+
 // events returns the events of a watch, one at a time. In JSON, each of them ends with a line break, and otherwise begins with its
 // length.
 func events(s decoding.Source) (in *stream, next func() (decoding.Source, error)) {
-	in = &stream{in: s.Reader}
+	in = &stream{in: s.Reader, abort: s.Abort}
 	return in, func() (decoding.Source, error) {
+		in.begun = false
 		if len(in.rest) == 0 && in.err != nil {
 			return s, in.err
 		}
@@ -31,7 +37,10 @@ func events(s decoding.Source) (in *stream, next func() (decoding.Source, error)
 
 // A stream contains the data that an API server sends for a watch.
 type stream struct {
-	in io.Reader
+	in    io.Reader
+	abort context.CancelFunc
+	// begun is true if a part of the current event was read.
+	begun bool
 	// rest contains the bytes that were read beyond the end of an event, and err is the error at the end of the stream.
 	rest []byte
 	err  error
@@ -40,14 +49,27 @@ type stream struct {
 func (s *stream) Read(p []byte) (int, error) {
 	if len(s.rest) > 0 {
 		n := copy(p, s.rest)
-		s.rest = s.rest[n:]
+		s.rest, s.begun = s.rest[n:], true
 		return n, nil
 	}
 	if s.err != nil {
 		return 0, s.err
 	}
+	n, err := s.receive(p)
+	s.begun, s.err = s.begun || n > 0, err
+	return n, err
+}
+
+// receive waits for data. Within an event, it waits for a limited time, and then aborts the request as if the connection was lost.
+func (s *stream) receive(p []byte) (int, error) {
+	if !s.begun {
+		return s.in.Read(p)
+	}
+	stalled := time.AfterFunc(longestPause, s.abort)
 	n, err := s.in.Read(p)
-	s.err = err
+	if !stalled.Stop() {
+		err = io.ErrUnexpectedEOF
+	}
 	return n, err
 }
 

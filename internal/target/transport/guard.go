@@ -28,7 +28,7 @@ type Limits struct {
 	EventBytes int64
 	// Request is the maximum duration of a request and its response, even if the context allows more. The default is 5
 	// minutes; the API server itself times out after one. A watch may take half a minute more than the timeout that it
-	// requests.
+	// requests, but its headers must arrive within this duration.
 	Request time.Duration
 }
 
@@ -72,7 +72,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(req.Context(), limit)
-	resp, err := g.next.RoundTrip(req.WithContext(ctx))
+	resp, err := g.send(req.WithContext(ctx), cancel, watch)
 	if refused := (*sendcheck.Error)(nil); errors.As(err, &refused) {
 		cancel()
 		return nil, refused
@@ -92,6 +92,23 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp.Body = g.bodyOf(ctx, cancel, req.URL, resp, start)
 	return resp, nil
+}
+
+// send sends a request, and returns its response when its headers have arrived. For a watch, it cancels the request if this takes too long: an
+// API server sends them immediately, and a watch without them would last until its end although it receives nothing.
+func (g *guard) send(req *http.Request, cancel context.CancelFunc, watch bool) (*http.Response, error) {
+	if !watch {
+		return g.next.RoundTrip(req)
+	}
+	late := time.AfterFunc(limitOf(req.Context(), g.limits.Request), cancel)
+	resp, err := g.next.RoundTrip(req)
+	if late.Stop() {
+		return resp, err
+	}
+	if err == nil {
+		_ = resp.Body.Close() // It is canceled.
+	}
+	return nil, context.DeadlineExceeded
 }
 
 // withoutText replaces the text of an error that is not in the format of the Kubernetes API. client-go would quote this text,

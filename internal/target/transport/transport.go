@@ -154,6 +154,7 @@ func dial(tc *transport.Config, d *netguard.Dialer) connrotation.DialFunc {
 // RoundTrip sends a request, unless the server is known to be down. Errors are *UnreachableError, except for ErrClosed, a
 // canceled context, *sendcheck.Error, and the errors of Ready if the transport is monitored.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	decoding.ReleaseErrors(req.Context())
 	probe := isProbe(req.Context())
 	if err := t.allow(probe); err != nil {
 		if req.Body != nil {
