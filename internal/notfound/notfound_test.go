@@ -241,7 +241,7 @@ func TestHeld(t *testing.T) {
 		other, done := decoding.Hold(t.Context())
 		defer done()
 		for range 2 {
-			if _, err := read(other, ""); err != nil {
+			if _, err := read(other, ""); err != nil { //nolint:contextcheck // Another request.
 				return nil, errors.Wrap(err, path)
 			}
 		}

@@ -169,6 +169,10 @@ func versions(ctx context.Context, get GetFunc, group string) ([]string, error) 
 	if err := json.Unmarshal(data, l); err != nil || l.Kind != "APIGroupList" || len(l.Groups) == 0 {
 		return nil, errors.New("the response is not a list of API groups")
 	}
+	return versionsOf(l, group), nil
+}
+
+func versionsOf(l *metav1.APIGroupList, group string) []string {
 	var out []string
 	for _, g := range l.Groups {
 		for _, v := range g.Versions {
@@ -177,5 +181,5 @@ func versions(ctx context.Context, get GetFunc, group string) ([]string, error) 
 			}
 		}
 	}
-	return out, nil
+	return out
 }

@@ -75,9 +75,9 @@ func TestReleaseRules(t *testing.T) {
 		channels + " maxItems 32": tooMany(channels, 32, func(i int) any {
 			return map[string]any{"channel": fmt.Sprint("channel-", i), "version": "1.0.0"}
 		}),
-		channels + " minItems 1":                      {set: fields{channels: []any{}}},
-		channels + " keys channel":                    twice(channels, "channel", "fast"),
-		channels + "[] required channel":              missing(channels + "[0].channel"),
+		channels + " minItems 1":         {set: fields{channels: []any{}}},
+		channels + " keys channel":       twice(channels, "channel", "fast"),
+		channels + "[] required channel": missing(channels + "[0].channel"),
 		channels + "[].channel cel the name mandatory is reserved for mandatory modules": {
 			set: fields{channels + "[0].channel": "mandatory"}, ok: fields{channels + "[0].channel": "mandatory-fast"},
 		},

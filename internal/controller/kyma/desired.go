@@ -116,6 +116,13 @@ func desiredManifest(k *v1alpha1.Kyma, in intent, content, live *v1alpha1.Manife
 	case in.execute:
 		out.Spec.ForProvider.Mode = v1alpha1.ModeApply
 	}
+	in.setPolicies(out)
+	annotate(out, k, in, live)
+	return out
+}
+
+// setPolicies sets the policies of a desired Manifest.
+func (in intent) setPolicies(out *v1alpha1.Manifest) {
 	switch {
 	case in.detach:
 		// Without the policy Delete, the labels would stay too.
@@ -123,8 +130,6 @@ func desiredManifest(k *v1alpha1.Kyma, in intent, content, live *v1alpha1.Manife
 	case in.policies != nil && !isDetached(out):
 		out.Spec.ManagementPolicies = in.policies
 	}
-	annotate(out, k, in, live)
-	return out
 }
 
 // keep copies to out the fields of a live Manifest that its Kyma has set.

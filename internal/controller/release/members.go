@@ -45,12 +45,16 @@ func (r *reconciler) members(ctx context.Context, m *v1alpha1.ModuleReleaseMeta,
 	out := make([]rollout.Member, 0, len(l.Items))
 	for i := range l.Items {
 		k := &l.Items[i]
-		if meta.WasDeleted(k) || !catalogue.Selects(m, k.Labels) || !follows(k, m.Spec.ModuleName, t.channel) {
+		if !isMember(k, m, t.channel) {
 			continue
 		}
 		member := memberOf(k, m.Spec.ModuleName, t)
 		member.Held = isHeld(k, m.Spec.ModuleName)
-		member.Waiting = member.Held && !(member.Updated && member.Ready) || !member.Updated && isUpgrade(k, m.Spec.ModuleName, t) && waits(k, t, status, now)
+		if member.Updated {
+			member.Waiting = member.Held && !member.Ready
+		} else {
+			member.Waiting = member.Held || isUpgrade(k, m.Spec.ModuleName, t) && waits(k, t, status, now)
+		}
 		c, err := r.connectionOf(ctx, k)
 		if err != nil {
 			return nil, err
@@ -59,6 +63,10 @@ func (r *reconciler) members(ctx context.Context, m *v1alpha1.ModuleReleaseMeta,
 		out = append(out, member)
 	}
 	return out, nil
+}
+
+func isMember(k *v1alpha1.Kyma, m *v1alpha1.ModuleReleaseMeta, channel string) bool {
+	return !meta.WasDeleted(k) && catalogue.Selects(m, k.Labels) && follows(k, m.Spec.ModuleName, channel)
 }
 
 // follows reports whether a Kyma has a module from a channel.

@@ -44,8 +44,8 @@ func (c *connector) Connect(ctx context.Context, m *v1alpha1.Manifest) (managed.
 // await returns an error if a Kyma that is being deleted is paused, or its policies forbid the removal of objects, and its controller has not written
 // that to the Manifest yet.
 func await(k *v1alpha1.Kyma, m *v1alpha1.Manifest) error {
-	if m.Annotations[v1alpha1.AnnotationDetach] == "true" {
-		return nil // Its policies differ from those of the Kyma.
+	if !meta.WasDeleted(k) || IsLeft(k, m) || m.Annotations[v1alpha1.AnnotationDetach] == "true" {
+		return nil // The policies of a Manifest that is detached differ from those of the Kyma.
 	}
 	if meta.IsPaused(k) {
 		return errors.Errorf("waiting until the Manifest is paused, because Kyma %s is", k.Name)
@@ -77,11 +77,7 @@ func (c *connector) isLeft(ctx context.Context, m *v1alpha1.Manifest) (bool, err
 			return false, errors.Wrapf(notfound.Explain(err), "cannot get Kyma %s", owner.Name)
 		}
 		if meta.WasDeleted(k) || moduleOf(k, m) == nil {
-			left := IsLeft(k, m)
-			if !left && meta.WasDeleted(k) {
-				err = await(k, m)
-			}
-			return left, err
+			return IsLeft(k, m), await(k, m)
 		}
 		// Something else than the controller of Kymas has deleted the Manifest, perhaps because the Kyma is being deleted.
 	}

@@ -31,7 +31,7 @@ func newSender(t *testing.T) *sender {
 	t.Helper()
 	p, c := newPeer(t, &Pool{}, true)
 	go func() {
-		for range p.ends { //nolint:revive // Nothing is left to do.
+		for range p.ends { // Nothing is left to do.
 		}
 	}()
 	return &sender{peer: p, t: t, client: c, sent: map[uint32]int{}}
@@ -140,7 +140,7 @@ func TestSlowReaders(t *testing.T) {
 		for range connWindow/streamWindow - 1 {
 			r := s.reply()
 			slow = append(slow, r)
-			for s.send(r.id, maxFrame, nil) { //nolint:revive // It is sent as long as the windows permit it.
+			for s.send(r.id, maxFrame, nil) { // It is sent as long as the windows permit it.
 			}
 		}
 		for _, r := range append([]*reply{s.reply()}, slow...) {

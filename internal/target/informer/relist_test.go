@@ -69,7 +69,7 @@ func TestRestoreResumed(t *testing.T) {
 	}
 	cases := map[string]struct {
 		reason string
-		// ends ends the watch. cuts is true if it ends unexpectedly.
+		// ends is called to end the watch. cuts is true if it ends unexpectedly.
 		ends func(server *fake)
 		cuts bool
 		// unchecked is the error of the requests for the version, which lasts for a minute, or long.

@@ -53,7 +53,7 @@ func pause(ctx context.Context, d time.Duration) error {
 type partsBody struct {
 	unread strings.Reader
 	left   []part
-	ctx    context.Context //nolint:containedctx // It is that of the request.
+	ctx    context.Context
 }
 
 func (b *partsBody) Read(p []byte) (int, error) {
@@ -165,7 +165,7 @@ func TestStalledServer(t *testing.T) {
 }
 
 // isNoStruct reports whether errors have no fields to compare.
-func isNoStruct(a, b error) bool {
+func isNoStruct(a, _ error) bool {
 	_, isStruct := a.(*UnreachableError) //nolint:errorlint // It is not wrapped.
 	return !isStruct
 }
