@@ -81,7 +81,7 @@ func (s *stream) cancel(err error) {
 	c.forget(s)
 	c.mu.Unlock()
 	// If a write fails, the connection is closed.
-	_ = c.permit(increase, 0, 0)
+	_ = c.permit(increase, 0, 0) // If it fails, the connection is closed.
 	if open {
 		_ = c.write(nil, func(w *http2.Framer) error { return w.WriteRSTStream(s.id, http2.ErrCodeCancel) })
 	}

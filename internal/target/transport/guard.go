@@ -106,7 +106,8 @@ func (g *guard) send(req *http.Request, cancel context.CancelFunc, watch bool) (
 		return resp, err
 	}
 	if err == nil {
-		_ = resp.Body.Close() // It is canceled.
+		err = resp.Body.Close()
+		return nil, errors.Join(context.DeadlineExceeded, err)
 	}
 	return nil, context.DeadlineExceeded
 }

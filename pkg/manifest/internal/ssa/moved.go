@@ -22,7 +22,7 @@ type MovedError struct {
 
 // Error returns a message that names the kind and both versions.
 func (e *MovedError) Error() string {
-	return fmt.Sprintf("kind %s is no longer served as %s but as %s", e.Requested.Kind, e.Requested.GroupVersion(), e.Served.GroupVersion())
+	return fmt.Sprintf("the cluster serves kind %s in %s, and no longer in %s", e.Requested.Kind, e.Served.GroupVersion(), e.Requested.GroupVersion())
 }
 
 // Retryable returns true, because discovery may lag behind a CRD.

@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// TestMoved verifies that objects whose version is no longer served are changed in another version, and which documents decide that.
+// TestMoved verifies that an object is changed in another version if the cluster does not serve its own, and which documents decide that.
 func TestMoved(t *testing.T) {
 	const (
 		groups, other = "discover /apis", "discover /apis/example.org/v2"
@@ -122,7 +122,7 @@ func TestAbsentMoved(t *testing.T) {
 	if e := (*MovedError)(nil); gone || !errors.As(err, &e) || e.Served.Version != "v2" {
 		t.Errorf("Absent(...): want a MovedError, got %t, %v", gone, err)
 	}
-	if want := "kind Widget is no longer served as example.org/v1 but as example.org/v2"; textOf(err) != want {
+	if want := "the cluster serves kind Widget in example.org/v2, and no longer in example.org/v1"; textOf(err) != want {
 		t.Errorf("Absent(...): want %q, got %v", want, err)
 	}
 }
