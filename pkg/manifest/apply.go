@@ -78,7 +78,7 @@ func (w *call) newPlanner(applier *apply.Applier, was *inventory.Inventory, obje
 }
 
 // newCheckpoint returns the checkpoint to store as the last known good revision, or nil to keep the stored one. It returns a
-// checkpoint only if the bundle is Ready with its current inputs, the stored checkpoint differs, and all objects can be read. It
+// checkpoint only if the bundle works with its current inputs, the stored checkpoint differs, and all objects can be read. It
 // returns an error only if the context has ended.
 func (w *call) newCheckpoint(
 	ctx context.Context, applier *apply.Applier, was *inventory.Inventory, objects inspect.Objects,
@@ -93,7 +93,7 @@ func (w *call) newCheckpoint(
 		}
 		return nil, nil //nolint:nilnil // As documented.
 	}
-	if o := observe.Observe(in); o.State != Ready || !o.UpToDate {
+	if o := observe.Observe(in); o.State != Ready && !o.Works || !o.UpToDate {
 		return nil, nil //nolint:nilnil // As documented.
 	}
 	return w.checkpoint(), nil

@@ -54,6 +54,34 @@ func TestCheckpoint(t *testing.T) {
 	}
 }
 
+// A bundle that works is kept, although another client changed an object. One that lacks an object is not kept.
+func TestCheckpointOfDrift(t *testing.T) {
+	b := newBench(t)
+	x := key("ConfigMap", "apps", "x")
+	of := func(image string) *Bundle {
+		s := bundleOf(install("web", deployOf(1, image), configMap("x")))
+		s.Drift = DriftReport
+		return s
+	}
+	b.reconcile(of("a"), WithCheckpoint([]byte("one")))
+	b.s.edit(x, set("theirs", "data", "k"))
+	two := WithCheckpoint([]byte("two"))
+	b.reconcile(of("b"), two)
+	if o := b.observe(of("b"), two); !o.Works || !o.UpToDate || string(o.Checkpoint) != "two" {
+		t.Errorf("Observe(...): a bundle that works must be kept: %+v", o)
+	}
+	b.s.remove(x)
+	three := WithCheckpoint([]byte("three"))
+	b.reconcile(of("c"), three)
+	if o := b.observe(of("c"), three); o.Works || !o.UpToDate || string(o.Checkpoint) != "two" {
+		t.Errorf("Observe(...): a bundle that lacks an object must not be kept: %+v", o)
+	}
+	b.reconcile(of("b"), two, AsRollback())
+	if image, _, _ := unstructured.NestedString(b.s.objects[key("Deployment", "apps", "web")].content, "spec", "template", "spec", "image"); image != "b" {
+		t.Errorf("a rollback to a bundle with drift: %s", image)
+	}
+}
+
 func TestCheckpointTooLarge(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", webTemplates...))

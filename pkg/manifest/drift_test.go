@@ -221,3 +221,51 @@ func TestRepairIsSentOnce(t *testing.T) {
 		t.Errorf("a CRD that was deleted is repaired once: %+v", r.Repaired)
 	}
 }
+
+// A Job that sets ttlSecondsAfterFinished is deleted by its controller, so its absence is not drift. It runs again if its content changes.
+func TestExpiredJob(t *testing.T) {
+	const (
+		ttl  = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\nspec: {ttlSecondsAfterFinished: 0, template: {spec: {image: {{ .Values.greeting }}}}}\n"
+		keep = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: kept}\nspec: {ttlSecondsAfterFinished: null, template: {spec: {image: web}}}\n"
+	)
+	b := newBench(t)
+	s := bundleOf(install("web", ttl, keep, configMap("x")), install("extra", configMap("one")))
+	s.Config = configOf(entryFor("web", "Wait=true", ""))
+	ran := func(reason string, once, kept int) {
+		t.Helper()
+		b.reconcile(s)
+		if o := b.observe(s); o.State != Ready || len(o.Drift) > 0 {
+			t.Errorf("%s: %+v", reason, o)
+		}
+		if diff := cmp.Diff([]int{once, kept}, []int{b.s.made[jobKey("once")], b.s.made[jobKey("kept")]}); diff != "" {
+			t.Errorf("%s: the Jobs were created: -want, +got:\n%s", reason, diff)
+		}
+	}
+	ran("install", 1, 1)
+	b.s.remove(jobKey("once"))
+	b.s.took()
+	b.observe(s)
+	if log := b.s.took(); len(log) > 0 {
+		t.Errorf("requests at rest: %q", log)
+	}
+	ran("after the Job expired", 1, 1)
+	b.restart()
+	b.s.remove(jobKey("kept"))
+	b.s.remove(key("ConfigMap", "apps", "x"))
+	ran("a repair of other objects", 1, 2)
+	s.Installs[1] = install("extra", configMap("one"), configMap("two"))
+	ran("an upgrade of an install that waits", 1, 2)
+	s.Labels = map[string]string{"team": "b"}
+	ran("other labels", 1, 2)
+	s.Installs[0].Values = map[string]any{"greeting": "two"}
+	ran("an upgrade", 2, 2)
+	b.s.edit(jobKey("once"), func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"foregroundDeletion"}) })
+	b.s.terminate(b.s.objects[jobKey("once")])
+	b.s.remove(key("ConfigMap", "apps", "x"))
+	b.reconcile(s)
+	b.s.remove(jobKey("once"))
+	ran("a repair while the Job expires", 2, 2)
+	if r := b.take(s); !r.Gone {
+		t.Errorf("removal: %+v", r)
+	}
+}

@@ -82,6 +82,14 @@ func TestFormats(t *testing.T) {
 				b.reconcile(gatewayOf(oneSize))
 			},
 		},
+		"marked": {
+			reason: "An object that is kept, and a Job that expires.",
+			run: func(t *testing.T, b *bench) {
+				t.Helper()
+				kept := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kept, annotations: {helm.sh/resource-policy: keep}}\ndata: {k: v}\n"
+				b.reconcile(bundleOf(install("web", kept, "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\nspec: {ttlSecondsAfterFinished: 0}\n")))
+			},
+		},
 		"moved": {
 			reason: "A release that moves to another namespace.",
 			run: func(t *testing.T, b *bench) {

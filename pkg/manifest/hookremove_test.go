@@ -35,6 +35,84 @@ func TestRandomHooks(t *testing.T) {
 	}
 }
 
+// TestRandomInterrupted interrupts the installation of a chart with random values after each write, and lets objects be refused after the
+// random value was applied. The value must stay the same, whichever hooks run.
+func TestRandomInterrupted(t *testing.T) {
+	random := strings.Replace(tmplConfig, "{{ .Values.greeting }}", "{{ randAlphaNum 8 }}", 1)
+	without := bundleOf(install("web", random, tmplDeploy, hookJob("first", "pre-install")))
+	without.Config = configOf(entryFor("web", "DisableHooks=true", ""))
+	waits := bundleOf(install("web", random, tmplDeploy))
+	waits.Config = configOf(entryFor("web", "Wait=true", ""))
+	cases := map[string]struct {
+		reason string
+		before *Bundle
+		bundle *Bundle
+		// unready is set if the objects never become ready.
+		unready bool
+		hooks   int
+	}{
+		"None":     {reason: "The chart has no hooks.", bundle: bundleOf(install("web", random, tmplDeploy))},
+		"Wait":     {reason: "Without hooks, nothing waits until the objects are ready.", bundle: waits, unready: true},
+		"Disabled": {reason: "The config disables the hooks, also when the installation continues.", bundle: without},
+		"Post":     {reason: "A hook follows the objects.", bundle: bundleOf(install("web", random, tmplDeploy, hookJob("first", "post-install"))), hooks: 1},
+		"Upgrade":  {reason: "A revision was deployed before.", before: bundleOf(install("web", tmplConfig)), bundle: bundleOf(install("web", random, tmplDeploy))},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			// end returns the value that the interrupted call applied, and the value in the end.
+			end := func(interrupt, resume func(b *bench)) (first, last any) {
+				b := newBench(t)
+				b.s.unready = tc.unready
+				greeting := func() any {
+					if o := b.s.objects[key("ConfigMap", "apps", "web")]; o != nil {
+						return o.content["data"].(map[string]any)["greeting"]
+					}
+					return nil
+				}
+				if tc.before != nil {
+					b.reconcile(tc.before)
+				}
+				old := greeting()
+				interrupt(b)
+				for range 3 {
+					_, _ = b.Apply(t.Context(), b.c, tc.bundle)
+					if first == nil && greeting() != old {
+						first = greeting()
+					}
+				}
+				b.restart()
+				resume(b)
+				b.reconcile(tc.bundle)
+				// A repair shows whether the record has the same value.
+				b.s.remove(key("ConfigMap", "apps", "web"))
+				b.reconcile(tc.bundle)
+				if n := b.s.made[jobKey("first")]; n != tc.hooks {
+					t.Errorf("\n%s\nthe hook ran %d times", tc.reason, n)
+				}
+				return first, greeting()
+			}
+			for n, cut := 1, true; cut; n++ {
+				first, last := end(func(b *bench) { b.c.cutAfter(n, false) }, func(*bench) {})
+				if first != nil && first != last {
+					t.Errorf("\n%s\ncut after %d writes: the random value changed from %v to %v", tc.reason, n, first, last)
+				}
+				cut = n < 12
+			}
+			first, last := end(func(b *bench) {
+				b.s.fault = func(verb string, k cluster.ObjectRef) *metav1.Status {
+					if verb == "patch" && k.Kind == "Deployment" {
+						return refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no webhook")
+					}
+					return nil
+				}
+			}, func(b *bench) { b.s.fault = nil })
+			if first == nil || first != last {
+				t.Errorf("\n%s\nan object was refused: the random value changed from %v to %v", tc.reason, first, last)
+			}
+		})
+	}
+}
+
 func TestFailedDeleteHook(t *testing.T) {
 	b := newBench(t)
 	s := hookedWeb("one")

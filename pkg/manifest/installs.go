@@ -36,13 +36,13 @@ func (i *installs) RunPost(ctx context.Context, c *compose.Component, v execute.
 	return execute.Hooked{Standing: s, Effect: a.Effect, Run: a.Run}, err
 }
 
-// attempt returns the attempt to install a chart that has hooks.
+// attempt returns the attempt to install a chart that has hooks or renders differently each time.
 func (i *installs) attempt(c *compose.Component, v execute.View) *hook.Attempt {
 	in := c.Installation
 	return &hook.Attempt{
 		Operation: c.Next.Operation, Release: in.Release.Name, Run: v.Run, Effect: hook.Effect{Record: v.Record},
 		First: inventory.Run{Inputs: c.Digest, Content: c.Content, Retry: i.hooks.retry, Revision: c.Next.Number, Before: c.Next.Before},
-		Note:  c.NoteHooks,
+		Note:  c.NoteHooks, Random: !c.Rendered.Pure,
 		Prepare: func(ctx context.Context, run *inventory.Run) ([]hook.Hook, error) {
 			prepared, err := i.hooks.prepare(ctx, c.Hooks, c.Name, in, run, v.OwnerOf)
 			for n := range prepared {

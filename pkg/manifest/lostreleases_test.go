@@ -126,3 +126,39 @@ func TestLostInventoryPending(t *testing.T) {
 		t.Errorf("deployed revisions: want 1, got %q", got)
 	}
 }
+
+// TestLostInventoryRandom checks that a chart with random values keeps them if its inventory was deleted, in the objects and in the record.
+func TestLostInventoryRandom(t *testing.T) {
+	random := strings.Replace(tmplConfig, "{{ .Values.greeting }}", "{{ randAlphaNum 8 }}", 1)
+	cases := map[string]struct {
+		reason string
+		bundle *Bundle
+	}{
+		"Plain": {reason: "The chart has no hooks.", bundle: bundleOf(install("web", random))},
+		"Hooks": {reason: "The chart has hooks.", bundle: bundleOf(install("web", random, hookJob("first", "pre-install")))},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.reconcile(tc.bundle)
+			k, record := key("ConfigMap", "apps", "web"), key("Secret", "apps", "sh.helm.release.v1.web.v1")
+			greeting := func() any { return b.s.objects[k].content["data"].(map[string]any)["greeting"] }
+			want, recorded := greeting(), b.s.objects[record].content["data"]
+			b.s.remove(parentSecret)
+			b.restart()
+			tc.bundle.Installed = true
+			b.reconcile(tc.bundle)
+			if got := greeting(); got != want {
+				t.Errorf("\n%s\nthe random value changed from %v to %v", tc.reason, want, got)
+			}
+			b.s.remove(k)
+			b.reconcile(tc.bundle)
+			if got := greeting(); got != want {
+				t.Errorf("\n%s\nthe random value in the record changed from %v to %v", tc.reason, want, got)
+			}
+			if diff := cmp.Diff(recorded, b.s.objects[record].content["data"]); diff != "" {
+				t.Errorf("\n%s\nthe record changed: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -49,9 +49,9 @@ func Wait() CallOption {
 	return func(o *CallOptions) { o.Wait = true }
 }
 
-// WithCheckpoint sets data that describes this bundle to the caller. Once the bundle is Ready, Apply stores the data in the
-// inventory as the last known good revision, in place of the previous one; Observe returns the stored one. Without this option,
-// no checkpoint is kept.
+// WithCheckpoint sets data that describes this bundle to the caller. Once the bundle is Ready, or works although other
+// clients changed objects, Apply stores the data in the inventory as the last known good revision, in place of the previous one; Observe
+// returns the stored one. Without this option, no checkpoint is kept.
 func WithCheckpoint(data []byte) CallOption {
 	return func(o *CallOptions) { o.Checkpoint = data }
 }

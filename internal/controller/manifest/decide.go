@@ -22,7 +22,7 @@ type choice struct {
 	decision rollback.Decision
 	// bundle is the bundle to install. The bundle of a snapshot is built after the decision.
 	bundle *engine.Bundle
-	// keep is the stored form of the bundle's snapshot, which is kept once the bundle is Ready; nil to keep none.
+	// keep is the stored form of the bundle's snapshot, which is kept once the bundle works; nil to keep none.
 	keep []byte
 	// report also redacts the values in the snapshot.
 	report *reporter

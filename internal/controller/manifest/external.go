@@ -272,7 +272,7 @@ const storeAgain = 5 * time.Second
 // there was no error, the bundle was not Ready for a moment, and await requests another pass.
 func (e *external) await(mr *v1alpha1.Manifest, o *engine.Observation, err error) {
 	switch {
-	case o.State != engine.Ready || !e.choice.lacks(o):
+	case outcomeOf(o, false) != rollback.Ready || !e.choice.lacks(o):
 	case err == nil && e.after != nil:
 		e.after(storeAgain)
 	case err != nil && mr.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue:
@@ -292,10 +292,10 @@ func (e *external) apply(ctx context.Context, mr *v1alpha1.Manifest) (engine.Res
 	return r, err
 }
 
-// keep keeps a bundle that a step made Ready, so that an upgrade can be rolled back as soon as the status says Ready. The engine keeps
-// only what is Ready before a step, so this takes another step. If no one requested rollbacks before, the installs may do so now.
+// keep keeps a bundle that works after a step, so that an upgrade can be rolled back as soon as the status says Ready. The engine keeps
+// only what works before a step, so this takes another step. If no one requested rollbacks before, the installs may do so now.
 func (e *external) keep(ctx context.Context, mr *v1alpha1.Manifest, o engine.Observation) (out engine.Observation, err, oerr error) {
-	if o.State != engine.Ready {
+	if outcomeOf(&o, false) != rollback.Ready {
 		return o, nil, nil
 	}
 	if e.choice.decision.Policy == nil && o.Atomic > 0 {

@@ -34,6 +34,15 @@ func TestReadyIsKept(t *testing.T) {
 	}{
 		"Manifest": {"The Manifest requests rollbacks.", func(*simulation) {}, want{v1alpha1.StateReady, true, 3, 2}},
 		"Atomic":   {"The first install shows that it requests rollbacks.", atomic, want{v1alpha1.StateReady, true, 3, 2}},
+		"Works": {"Objects have drifted, but work.", func(l *simulation) {
+			l.eng.message, l.eng.works = "was changed", true
+		}, want{v1alpha1.StateWarning, true, 3, 2}},
+		"Broken": {"A revision that lacks an object is not stored.", func(l *simulation) {
+			l.eng.message = "was deleted"
+		}, want{v1alpha1.StateWarning, false, 2, 1}},
+		"RefusedDrift": {"A Manifest that works with drift does not become Ready before its revision is stored.", func(l *simulation) {
+			l.eng.message, l.eng.works, l.eng.refusal = "was changed", true, refusal
+		}, want{v1alpha1.StateProcessing, false, 3, 2}},
 		"None": {"Without rollbacks, no revision is stored.", func(l *simulation) {
 			l.mr.Spec.ForProvider.Rollback = nil
 		}, want{v1alpha1.StateReady, false, 2, 1}},
@@ -63,7 +72,8 @@ func TestReadyIsKept(t *testing.T) {
 			l.want("1.0.0")
 			tc.change(l)
 			_ = l.pass(1)
-			if got := l.mr.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue; got != (tc.want.state == v1alpha1.StateReady) {
+			ready := tc.want.state == v1alpha1.StateReady || tc.want.state == v1alpha1.StateWarning && tc.want.kept
+			if got := l.mr.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue; got != ready {
 				t.Errorf("\n%s\npass: Ready is %t in state %s", tc.reason, got, l.mr.Status.AtProvider.State)
 			}
 			got := want{l.mr.Status.AtProvider.State, len(l.eng.good) > 0, l.calls.observed, l.calls.applied}

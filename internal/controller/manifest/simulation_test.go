@@ -41,6 +41,8 @@ type versions struct {
 	applied string
 	// message is the message of the condition Ready. redacted is the engine's output for a value.
 	message, redacted string
+	// works is set if the versions with the message work.
+	works bool
 	// err is the error of observing a rollback.
 	err error
 	// refusal is the error of storing a checkpoint, and of applying what fails.
@@ -70,7 +72,7 @@ func (v *versions) Observe(_ context.Context, _ cluster.Cluster, b *engine.Bundl
 	default:
 		o.State, o.Message, o.UpToDate = engine.Ready, "", cmp.Equal(v.good, call.Checkpoint)
 		if v.message != "" {
-			o.State, o.Message = engine.Warning, v.message
+			o.State, o.Message, o.Works = engine.Warning, v.message, v.works
 		}
 	}
 	return o, nil
@@ -241,6 +243,26 @@ func TestNewerVersionCancelsTheWait(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"1.0.0", "2.0.0", "2.0.1", "1.0.0 rolling back"}, l.eng.log); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// An upgrade that worked although objects had drifted is not rolled back when it fails later.
+func TestNoRollbackAfterDrift(t *testing.T) {
+	l := newSimulation(t)
+	l.eng.message, l.eng.works = "web: ConfigMap d/x was changed at data.k", true
+	l.want("3.0.0")
+	at := &l.mr.Status.AtProvider
+	if err := l.pass(1); err != nil || at.State != v1alpha1.StateWarning || at.Rollback != nil {
+		t.Fatalf("an upgrade that works with drift: %v, %+v", err, at)
+	}
+	l.now = l.now.Add(24 * time.Hour)
+	l.eng.fails["3.0.0"] = true
+	if err := l.pass(1); err != nil || at.State != v1alpha1.StateError || at.Rollback != nil {
+		t.Errorf("it fails much later: %v, %+v", err, at)
+	}
+	l.now = l.now.Add(time.Hour)
+	if err := l.pass(3); err != nil || at.Rollback != nil || l.eng.applied != "3.0.0" {
+		t.Errorf("it continues to fail: %v, %+v, %s", err, at.Rollback, l.eng.applied)
 	}
 }
 

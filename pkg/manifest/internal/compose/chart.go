@@ -65,10 +65,10 @@ func (c *Composer) optionsOf(ctx context.Context, out *Component) (render.Option
 }
 
 // objectsOf returns the objects of a rendered chart. If the chart renders differently each time, for example because of random
-// values, it returns the recorded objects of the revision that is repaired, decorated or continued. Hooks come from the same
-// record.
+// values, it returns the recorded objects of the revision that is repaired, decorated or continued, or that is already deployed. Hooks come
+// from the same record.
 func (c *Composer) objectsOf(ctx context.Context, out *Component, r *render.Rendered) ([]*unstructured.Unstructured, error) {
-	home := out.Installation.Release
+	home, resumes := out.Installation.Release, out.Record.Resumes(out.Inputs(), c.Retry)
 	switch {
 	case r.Pure && !out.Recorded:
 		return r.Objects, nil
@@ -77,29 +77,30 @@ func (c *Composer) objectsOf(ctx context.Context, out *Component, r *render.Rend
 		if err != nil {
 			return nil, err
 		}
-		if info == nil && r.Pure {
+		if info != nil {
+			return release.Objects(info.Manifest, home, out.Record.Revision)
+		}
+		if r.Pure {
 			out.Recorded = false
 			return r.Objects, nil
 		}
-		if info == nil {
-			return nil, errors.Errorf("the record of release %s revision %d no longer exists, and the chart renders differently each time, "+
-				"so the revision cannot be restored; change a value to install a new one", home.Name, out.Record.Revision)
-		}
-		return release.Objects(info.Manifest, home, out.Record.Revision)
-	case out.Record.Resumes(out.Inputs(), c.Retry):
-		info, err := c.Releases.Get(ctx, home, out.Record.Run.Revision)
+		return nil, errors.Errorf("the record of release %s revision %d no longer exists, and the chart renders differently each time, "+
+			"so the revision cannot be restored; change a value to install a new one", home.Name, out.Record.Revision)
+	case resumes || out.Next.State == release.AlreadyDeployed:
+		info, err := c.Releases.Get(ctx, home, out.Next.Number)
 		if err != nil || info == nil {
 			return r.Objects, err
 		}
-		out.Continued, r.Hooks = true, info.Hooks()
-		return release.Objects(info.Manifest, home, out.Record.Run.Revision)
+		out.Continued, r.Hooks = resumes, info.Hooks()
+		return release.Objects(info.Manifest, home, out.Next.Number)
 	}
 	out.Recorded = false
 	return r.Objects, nil
 }
 
 // rollbackObjects returns the recorded objects of the revision that a rollback restores, if rendering the chart does not reproduce
-// them. Otherwise, it returns the given objects unchanged.
+// them. Otherwise, it returns the given objects unchanged. It returns an error if rendering does not reproduce the objects and no record
+// has them, because the rollback would replace random values, such as passwords, that are in use.
 func (c *Composer) rollbackObjects(
 	ctx context.Context, out *Component, r *render.Rendered, objects []*unstructured.Unstructured,
 ) ([]*unstructured.Unstructured, error) {
@@ -108,8 +109,14 @@ func (c *Composer) rollbackObjects(
 	}
 	var err error
 	out.Next.BackTo, out.Next.BackManifest, err = c.Releases.FindRollback(ctx, out.Desired.Release, out.Inputs(), r.Pure)
-	if err != nil || out.Next.BackManifest == "" {
-		return objects, err
+	switch home := out.Installation.Release; {
+	case err != nil:
+		return nil, err
+	case out.Next.BackManifest != "":
+		return release.Objects(out.Next.BackManifest, home, out.Next.BackTo)
+	case !r.Pure && !out.Continued && out.Next.Before > 0:
+		return nil, errors.Errorf("no record of release %s has the objects that the rollback restores, and the chart renders differently each "+
+			"time; change a value to install a new revision", home.Name)
 	}
-	return release.Objects(out.Next.BackManifest, out.Installation.Release, out.Next.BackTo)
+	return objects, nil
 }

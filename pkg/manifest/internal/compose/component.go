@@ -63,7 +63,8 @@ type Component struct {
 	Rendered *render.Rendered
 	// NamespaceMetadata contains the labels and annotations that the part sets on the namespace of the inventories. It can be nil.
 	NamespaceMetadata *NamespaceMetadata
-	// Hooks contains the hooks of the chart if any of them run while it is applied; otherwise nil.
+	// Hooks contains the hooks of the chart if any of them run while it is applied. Otherwise, it is nil, or empty if the revision must
+	// be recorded before any object is applied, because the chart renders differently each time.
 	Hooks []record.Hook
 	// Capabilities are the capabilities that the chart used. Recorded is true if the objects are taken from the release record
 	// even though the chart always renders the same objects.
@@ -88,13 +89,19 @@ func (m *NamespaceMetadata) IsEmpty() bool {
 	return m == nil || len(m.Labels) == 0 && len(m.Annotations) == 0
 }
 
-// hooksToRun returns the hooks of the chart if any of them run while it is applied, and nil otherwise. No hooks run if drift is
-// repaired, or if a lost inventory is restored.
+// hooksToRun returns the value of Hooks. No hooks run if drift is repaired, or if a lost inventory is restored.
 func (c *Component) hooksToRun() []record.Hook {
-	if !c.Next.RunsHooks() || c.Installation.Config.DisableHooks {
+	if !c.Next.RunsHooks() {
 		return nil
 	}
-	return c.Next.Operation.Hooks(c.Rendered.Hooks)
+	var out []record.Hook
+	if !c.Installation.Config.DisableHooks {
+		out = c.Next.Operation.Hooks(c.Rendered.Hooks)
+	}
+	if out == nil && !c.Rendered.Pure {
+		out = []record.Hook{}
+	}
+	return out
 }
 
 // CountHooks returns the number of hooks that run for the component.

@@ -100,15 +100,16 @@ func (c *target) APIVersions(context.Context) ([]string, error) {
 	return []string{"example.org/v1"}, nil
 }
 
-// history has the same revision at each number, and rolls back to backTo.
+// history has the same revision at each number, in the given state, and rolls back to backTo.
 type history struct {
+	state    release.RevisionState
 	recorded *record.Info
 	backTo   int
 	err      error
 }
 
 func (h *history) Next(_ context.Context, _ *release.Wanted, rec inventory.Part) (release.Next, inventory.Part, error) {
-	return release.Next{Number: rec.Revision + 1, Before: rec.Revision}, rec, h.err
+	return release.Next{State: h.state, Number: rec.Revision + 1, Before: rec.Revision}, rec, h.err
 }
 
 func (h *history) FindRollback(_ context.Context, _ inventory.Release, _ inventory.Inputs, pure bool) (int, string, error) {

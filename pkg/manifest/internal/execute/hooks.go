@@ -76,7 +76,7 @@ func (r *run) runPost(ctx context.Context) {
 	p := r.progress
 	var ready []*compose.Component
 	for _, c := range p.components {
-		if c.Hooks == nil || p.decisions.Stop(c.Name) {
+		if len(c.Hooks) == 0 || p.decisions.Stop(c.Name) {
 			continue
 		}
 		if reason, missing := p.missing(c); missing {

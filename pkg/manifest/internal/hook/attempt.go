@@ -40,6 +40,9 @@ type Attempt struct {
 	Release string
 	// First is the run to begin if there is none to continue. The Attempt sets its Event.
 	First inventory.Run
+	// Random is true if the chart renders differently each time. Its objects are applied only after the run and its record are saved, so
+	// that the next call applies the same objects.
+	Random bool
 	// Note updates the record of the part from the chart when a run begins. Nil changes nothing.
 	Note func(p *inventory.Part)
 	// Prepare returns the hooks of the event of a run.
@@ -67,6 +70,10 @@ func (a *Attempt) RunPre(ctx context.Context) (Standing, error) {
 	s, err := a.advance(ctx, a.Operation.Pre())
 	if err == nil && !s.Waits() {
 		a.Run.Next(a.Operation.Post())
+		if a.Random && a.Run.Done == 0 {
+			// No hook has saved that the revision is recorded.
+			return s, a.save(ctx)
+		}
 		a.note()
 	}
 	return s, err

@@ -62,6 +62,8 @@ func TestAttempt(t *testing.T) {
 		before  *inventory.Run
 		outcome string
 		op      Operation
+		random  bool
+		none    bool
 		errs    map[string]error
 		want    want
 	}{
@@ -93,6 +95,25 @@ func TestAttempt(t *testing.T) {
 				run: inventory.Run{Event: "post-upgrade", Inputs: "i", Revision: 2, Recorded: true, Done: 1},
 			},
 		},
+		"None": {
+			reason: "A chart without a hook of the event isn't saved again.", op: Upgrade, none: true,
+			want: want{log: []string{"save pre-upgrade", "pending"}, run: inventory.Run{Event: "post-upgrade", Inputs: "i", Revision: 2, Recorded: true}},
+		},
+		"Random": {
+			reason: "A chart that renders differently each time is saved before its objects are applied.", op: Upgrade, none: true, random: true,
+			want: want{log: []string{"save pre-upgrade", "pending", "save post-upgrade"}, run: inventory.Run{Event: "post-upgrade", Inputs: "i", Revision: 2, Recorded: true}},
+		},
+		"RandomHook": {
+			reason: "A hook that ran has saved it.", op: Upgrade, random: true, outcome: "Succeeded",
+			want: want{
+				log: []string{"save pre-upgrade", "pending", "save pre-upgrade", "create a", "state a"},
+				run: inventory.Run{Event: "post-upgrade", Inputs: "i", Revision: 2, Recorded: true, Done: 1},
+			},
+		},
+		"RandomUnsaved": {
+			reason: "Otherwise, its objects aren't applied.", op: Upgrade, none: true, random: true, errs: map[string]error{"save post-upgrade": errors.New("denied")},
+			want: want{err: "denied", log: []string{"save pre-upgrade", "pending", "save post-upgrade"}, run: inventory.Run{Event: "post-upgrade", Inputs: "i", Revision: 2, Recorded: true}},
+		},
 		"Unrecorded": {
 			reason: "If a revision cannot be recorded, the next step starts again.", op: Upgrade, errs: map[string]error{"pending": errors.New("denied")},
 			want: want{err: "denied", log: []string{"save pre-upgrade", "pending"}, run: inventory.Run{Event: "pre-upgrade", Inputs: "i", Revision: 2}},
@@ -122,10 +143,15 @@ func TestAttempt(t *testing.T) {
 			s.target.outcome = tc.outcome
 			f := &fakeRelease{log: &s.log, err: tc.errs}
 			a := &Attempt{
-				Operation: tc.op, Release: "web", First: inventory.Run{Inputs: "i", Revision: 2}, Runner: s.Runner, Save: f.Save, Records: f,
-				Effect:  Effect{Record: inventory.Part{Run: tc.before}},
-				Note:    func(p *inventory.Part) { p.TestHooks = true },
-				Prepare: func(context.Context, *inventory.Run) ([]Hook, error) { return []Hook{aHook("Job", "a")}, nil },
+				Operation: tc.op, Release: "web", First: inventory.Run{Inputs: "i", Revision: 2}, Runner: s.Runner, Save: f.Save, Records: f, Random: tc.random,
+				Effect: Effect{Record: inventory.Part{Run: tc.before}},
+				Note:   func(p *inventory.Part) { p.TestHooks = true },
+				Prepare: func(context.Context, *inventory.Run) ([]Hook, error) {
+					if tc.none {
+						return nil, nil
+					}
+					return []Hook{aHook("Job", "a")}, nil
+				},
 			}
 			standing, err := a.RunPre(t.Context())
 			got := want{log: s.log, run: *a.Effect.Record.Run}

@@ -75,6 +75,8 @@ type Entry struct {
 	Owned  string `json:"o,omitempty"`
 	// Keep is true if the object stays in the cluster when the bundle no longer contains it.
 	Keep bool `json:"kp,omitempty"`
+	// Expires is true for a Job that is deleted some time after it has finished. Older versions did not store it.
+	Expires bool `json:"e,omitempty"`
 	// Adopted is true if the object existed before the bundle, or might have existed, and cannot be replaced. Like a kept
 	// object, it stays in the cluster, because other clients might depend on it.
 	Adopted bool `json:"a,omitempty"`
@@ -128,11 +130,17 @@ func (e *Entry) IsDismissed(exists bool) bool {
 	return e.Stage == object.StageResource && e.UID != "" && !exists
 }
 
+// IsExpired reports whether the object is a Job that was applied and that, as far as is known, was deleted because it has finished. The
+// engine creates it again only if its content changes. Exists reports whether the object is in the cluster.
+func (e *Entry) IsExpired(exists bool) bool {
+	return e.Expires && e.UID != "" && !exists
+}
+
 // EntryOf returns the entry of an object that has not been applied yet.
 func EntryOf(o *object.Desired) Entry {
 	return Entry{
 		Group: o.Ref.Group, Version: o.Version, Kind: o.Ref.Kind, Namespace: o.Ref.Namespace, Name: o.Ref.Name,
-		Part: o.Part, Stage: o.Stage, Keep: o.Keep,
+		Part: o.Part, Stage: o.Stage, Keep: o.Keep, Expires: o.Expires,
 		// Only the response of the API server shows whether the object existed. Until then, it counts as adopted.
 		Adopted: o.Adoption != object.AdoptNone && !object.IsReplaceable(o.Ref.GroupKind()),
 	}

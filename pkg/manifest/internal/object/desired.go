@@ -35,6 +35,8 @@ type Desired struct {
 	// Keep is true if the object stays in the cluster when the bundle no longer contains it. Recreate is true if the engine may
 	// delete and recreate the object to change an immutable field.
 	Keep, Recreate bool
+	// Expires is true for a Job that is deleted some time after it has finished, because it sets ttlSecondsAfterFinished.
+	Expires bool
 	// Adoption determines whether the engine adopts an existing object.
 	Adoption Adoption
 	// CRD is the name of the CRD of the kind, or empty for built-in kinds.
@@ -61,6 +63,7 @@ func New(u *unstructured.Unstructured, part PartID, s Stage) (Desired, error) {
 		Part:    part,
 		Stage:   s,
 		Keep:    Keeps(u.GetAnnotations()),
+		Expires: expires(u),
 	}
 	m, _ := u.Object["metadata"].(map[string]any)
 	// An API server refuses or ignores these fields in an apply patch.
@@ -85,6 +88,15 @@ func New(u *unstructured.Unstructured, part PartID, s Stage) (Desired, error) {
 	h.Write(o.Rest)
 	o.Hash = hex.EncodeToString(h.Sum(nil)[:8])
 	return o, nil
+}
+
+// expires reports whether an object is a Job that is deleted some time after it has finished.
+func expires(u *unstructured.Unstructured) bool {
+	if u.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "batch", Kind: "Job"}) {
+		return false
+	}
+	ttl, _, _ := unstructured.NestedFieldNoCopy(u.Object, "spec", "ttlSecondsAfterFinished")
+	return ttl != nil
 }
 
 // Encode returns v as JSON on one line, without HTML escaping.

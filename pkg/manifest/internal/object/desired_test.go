@@ -38,3 +38,24 @@ func TestPatches(t *testing.T) {
 		t.Errorf("what the server sets is not part of the intent: %s, %s, %v", o.Hash, other.Hash, err)
 	}
 }
+
+func TestExpires(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		text   string
+		want   bool
+	}{
+		"TTL":    {reason: "The Job controller deletes the Job.", text: "{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {ttlSecondsAfterFinished: 0}}", want: true},
+		"None":   {reason: "A Job without a TTL stays.", text: "{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {ttlSecondsAfterFinished: null}}"},
+		"NoSpec": {reason: "An incomplete Job stays.", text: "{apiVersion: batch/v1, kind: Job, metadata: {name: a}}"},
+		"Other":  {reason: "The field means nothing in other kinds.", text: "{apiVersion: example.org/v1, kind: Job, metadata: {name: a}, spec: {ttlSecondsAfterFinished: 0}}"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o, err := New(fromYAML(t, tc.text), "web", StageWorkloads)
+			if err != nil || o.Expires != tc.want {
+				t.Errorf("\n%s\nNew(...): want %t, got %t, %v", tc.reason, tc.want, o.Expires, err)
+			}
+		})
+	}
+}

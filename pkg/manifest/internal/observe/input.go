@@ -73,7 +73,7 @@ type Checkpoint struct {
 	Parent cluster.ObjectRef
 }
 
-// Kept returns the revision to store once the bundle is Ready. It returns nil if there is none or it is too large.
+// Kept returns the revision to store once the bundle works. It returns nil if there is none or it is too large.
 func (c *Checkpoint) Kept() []byte {
 	if len(c.Wanted) == 0 || !inventory.Fits(c.Inventory, c.Wanted) {
 		return nil

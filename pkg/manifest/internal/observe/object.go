@@ -24,7 +24,7 @@ const (
 	pruned
 	// pending means that the object has not been applied yet.
 	pending
-	// dismissed means that users deleted the custom resource of the bundle. The engine creates it only once.
+	// dismissed means that users deleted the custom resource of the bundle, which the engine creates only once, or that a Job has expired.
 	dismissed
 )
 
@@ -37,7 +37,7 @@ func standingOf(en *inventory.Entry, exists bool, denied error) standing {
 		return pruned
 	case en.UID == "":
 		return pending
-	case en.IsDismissed(exists):
+	case en.IsDismissed(exists), en.IsExpired(exists):
 		return dismissed
 	}
 	return expected
@@ -51,7 +51,7 @@ func FindDrift(en *inventory.Entry, state cluster.ObjectState, exists bool, set 
 		return findUsedDrift(en, state, exists)
 	case IsTakenOver(state, exists, set):
 		return Drift{Key: en.Ref(), Kind: DriftTakenOver}, true
-	case en.Stage == object.StageResource:
+	case en.Stage == object.StageResource, en.IsExpired(exists):
 		return Drift{}, false
 	case !exists:
 		return Drift{Key: en.Ref(), Kind: DriftDeleted}, true
@@ -186,6 +186,9 @@ func Unready(
 			continue
 		}
 		s, exists := objects[en.Ref()]
+		if en.IsExpired(exists) {
+			continue
+		}
 		if !exists || en.UID == "" {
 			return en.Ref().String() + " is missing", true, nil
 		}

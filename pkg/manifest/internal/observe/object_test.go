@@ -32,6 +32,8 @@ func TestFindDrift(t *testing.T) {
 		"TakenOver":   {reason: "Another bundle owns the object.", change: func(w *world) { w.obj.Set = "other" }, want: Drift{Key: ref, Kind: DriftTakenOver}, found: true},
 		"Exchanged":   {reason: "Another bundle replaced the object.", change: func(w *world) { w.obj.Set, w.obj.UID = "other", "2" }, want: Drift{Key: ref, Kind: DriftTakenOver}, found: true},
 		"Stripped":    {reason: "An object that lost its label is still of the bundle.", change: func(w *world) { w.obj.Set = "" }},
+		"Expired":     {reason: "A Job was deleted because it has finished.", change: func(w *world) { w.en.Expires = true }, gone: true},
+		"Unexpired":   {reason: "A Job that has not expired drifts like other objects.", change: func(w *world) { w.en.Expires, w.obj.UID = true, "2" }, want: Drift{Key: ref, Kind: DriftReplaced}, found: true},
 		"Resource":    {reason: "The custom resource belongs to its users.", change: func(w *world) { w.en.Stage = object.StageResource }, gone: true},
 	}
 	for name, tc := range cases {

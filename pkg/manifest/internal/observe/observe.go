@@ -327,14 +327,14 @@ func (o *observer) concludeParts() {
 	o.out.conclude()
 }
 
-// observeCheckpoint records the stored revision, and the reason if the wanted one cannot be stored. A Ready bundle is not up to
-// date until its revision is stored.
+// observeCheckpoint records the stored revision, and the reason if the wanted one cannot be stored. A bundle that
+// works is not up to date until its revision is stored.
 func (o *observer) observeCheckpoint() {
 	if o.Checkpoint == nil {
 		return
 	}
 	o.out.Checkpoint, o.out.NotKept = slices.Clone(o.Inventory.Checkpoint), o.Checkpoint.refusal()
-	if o.out.State == health.Ready && o.Checkpoint.Differs(o.Inventory) {
+	if (o.out.State == health.Ready || o.out.Works) && o.Checkpoint.Differs(o.Inventory) {
 		o.out.UpToDate = false
 	}
 }

@@ -130,8 +130,9 @@ func withKnown(c *compose.Component, s *Selection) (*compose.Component, Decision
 	var failed Decisions
 	c.Objects = slices.DeleteFunc(c.Objects, func(o object.Desired) bool {
 		en := idx[o.Ref]
+		_, exists := s.Objects[o.Ref]
 		switch {
-		case en == nil:
+		case en == nil, en.IsExpired(exists):
 			return true
 		case o.Stage == object.StageCRDs && en.Part != c.Name && !en.Pruned:
 			c.Record.Shared = append(c.Record.Shared, o.Ref.Name)

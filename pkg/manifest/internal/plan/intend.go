@@ -57,7 +57,7 @@ func intendParts(inv *inventory.Inventory, components []*compose.Component) (sav
 // ends.
 func intended(en *inventory.Entry, o *object.Desired, restarts bool) inventory.Entry {
 	out := *en
-	out.Part, out.Stage, out.Version, out.Pruned, out.Keep = o.Part, o.Stage, o.Version, false, o.Keep
+	out.Part, out.Stage, out.Version, out.Pruned, out.Keep, out.Expires = o.Part, o.Stage, o.Version, false, o.Keep, o.Expires
 	if en.Part == object.PartLost && object.IsReplaceable(o.Ref.GroupKind()) {
 		// The mark of a rebuilt entry only protects objects that no part contains.
 		out.Adopted = false

@@ -65,8 +65,11 @@ type Facts struct {
 
 // VerbOf returns the verb for an object of a component.
 func VerbOf(o *object.Desired, f Facts) Verb {
+	leaves := f.Exists && f.State.Status == cluster.Terminating
 	switch {
-	case f.Exists && f.State.Status == cluster.Terminating:
+	case f.Entry.IsExpired(f.Exists && !leaves) && f.Entry.Intent == o.Hash:
+		return None
+	case leaves:
 		// The API server would accept changes to an object that is being deleted.
 		return Wait
 	case f.Entry.IsDismissed(f.Exists):

@@ -17,6 +17,9 @@ func TestVerbOf(t *testing.T) {
 	dismissed := func(intent string) inventory.Entry {
 		return inventory.Entry{UID: "1", Intent: intent, Stage: object.StageResource}
 	}
+	expired := func(intent string) inventory.Entry {
+		return inventory.Entry{UID: "1", Intent: intent, Expires: true}
+	}
 	leaving := cluster.ObjectState{UID: "1", Status: cluster.Terminating}
 	cases := map[string]struct {
 		reason string
@@ -35,6 +38,12 @@ func TestVerbOf(t *testing.T) {
 		"Dismissed":      {reason: "A custom resource that its users deleted is not recreated.", facts: Facts{Entry: dismissed("old")}, want: Skip},
 		"DismissedDone":  {reason: "The deletion is recorded once.", facts: Facts{Entry: dismissed(o.Hash)}, want: None},
 		"Undismissed":    {reason: "A custom resource that exists is updated.", facts: Facts{Entry: dismissed("old"), State: live(), Exists: true}, want: Update, sends: true},
+		"Expired":        {reason: "A Job that was deleted because it has finished is not created again.", facts: Facts{Entry: expired(o.Hash)}, want: None},
+		"Expiring":       {reason: "A Job that is being deleted is not created again either.", facts: Facts{Entry: expired(o.Hash), State: leaving, Exists: true}, want: None},
+		"ExpiredOld":     {reason: "It is created if its content changes.", facts: Facts{Entry: expired("old")}, want: Update, sends: true},
+		"ExpiringOld":    {reason: "It is created once it is gone if its content changes.", facts: Facts{Entry: expired("old"), State: leaving, Exists: true}, want: Wait, later: Create},
+		"NotExpired":     {reason: "A Job that exists is repaired.", facts: Facts{Entry: expired(o.Hash), State: live(), Exists: true, Repairs: true}, want: Repair, sends: true},
+		"NeverRan":       {reason: "A Job that was never applied is created.", facts: Facts{Entry: inventory.Entry{Expires: true}}, want: Create, sends: true},
 		"Spared":         {reason: "A CRD that cannot be repaired is skipped.", facts: Facts{Entry: done, State: live(), Exists: true, Repairs: true, Spared: true}, want: Spare},
 		"Terminating":    {reason: "An object that is being deleted cannot be changed.", facts: Facts{Entry: old, State: leaving, Exists: true, Repairs: true}, want: Wait, later: Create},
 		"BeingDismissed": {reason: "A custom resource that its users are deleting stays deleted.", facts: Facts{Entry: dismissed("old"), State: leaving, Exists: true}, want: Wait, later: Skip},

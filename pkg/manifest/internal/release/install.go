@@ -70,8 +70,8 @@ func (h History) WritePending(ctx context.Context, i *NewRevision) error {
 }
 
 // WriteDeployed records that a revision is deployed, marks all others as superseded, and deletes the revisions beyond Keep.
-// If the revision has a pending record, only its status and description change. Before is the record of the previous revision, or
-// nil. If WriteDeployed succeeds, it also updates the record of the part.
+// If the objects of the revision come from its record, only its status and description change. Before is the record of the previous
+// revision, or nil. If WriteDeployed succeeds, it also updates the record of the part.
 func (h History) WriteDeployed(ctx context.Context, i *NewRevision, before *record.Info, rec *inventory.Part) error {
 	if err := h.writeDeployed(ctx, i, i.record(h.Set, i.firstDeployed(before)), rec.Run); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (h History) WriteDeployed(ctx context.Context, i *NewRevision, before *reco
 // writeDeployed writes the record of a deployed revision. Last is the recorded run of hooks, which may belong to a revision that
 // is replaced.
 func (h History) writeDeployed(ctx context.Context, i *NewRevision, o record.Options, last *inventory.Run) error {
-	if i.hasRecord() {
+	if i.keepsRecord() {
 		if found, err := h.Describe(ctx, i.Desired.Release, o.Revision, o.Status, o.Description); found || err != nil {
 			return err
 		}

@@ -42,6 +42,7 @@ func TestWriteDeployed(t *testing.T) {
 		run       *inventory.Run
 		rec       inventory.Part
 		keep      bool
+		random    bool
 		deleteOn  map[string]string
 		gateway   string
 		want      want
@@ -199,6 +200,15 @@ func TestWriteDeployed(t *testing.T) {
 				Statuses: []string{"2 deployed: Install complete"}, Part: noted(2, 1),
 			},
 		},
+		"Deployed": {
+			reason:  "The record of a deployed revision that does not render the same again keeps its objects.",
+			records: []record.Options{recorded(2, "deployed", "us", "b")},
+			next:    Next{Operation: hook.Install, State: AlreadyDeployed, Number: 2},
+			random:  true,
+			want: want{
+				Requests: []string{"GET " + secrets + "2", "PUT " + secrets + "2"}, Statuses: []string{"2 deployed: Install complete"}, Part: noted(2, 1),
+			},
+		},
 		"NoNamespace": {
 			reason:    "A missing namespace is created.",
 			namespace: "apps",
@@ -230,6 +240,7 @@ func TestWriteDeployed(t *testing.T) {
 			i := &NewRevision{
 				Desired: desired(), Next: tc.next, Chart: chartOf(t), Rendered: rendered(t), CreateNamespace: !tc.keep, Run: tc.run, Now: now,
 			}
+			i.Rendered.Pure = !tc.random
 			h := c.history()
 			before, err := h.Before(t.Context(), i)
 			if err == nil {

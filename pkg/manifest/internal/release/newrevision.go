@@ -38,6 +38,11 @@ type NewRevision struct {
 // hasRecord reports whether the revision has a pending record.
 func (n *NewRevision) hasRecord() bool { return n.Run != nil && n.Run.Recorded }
 
+// keepsRecord reports whether the objects and hooks of the revision come from its record, so that only the status of the record can change.
+func (n *NewRevision) keepsRecord() bool {
+	return n.hasRecord() || n.Next.State == AlreadyDeployed && !n.Rendered.Pure
+}
+
 // record returns the record of the deployed revision for an ApplySet. First is the time at which the first revision of the
 // release was deployed.
 func (n *NewRevision) record(set string, first time.Time) record.Options {

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hooks
+
+import (
+	"context"
+
+	. "github.com/crossplane-contrib/provider-kyma/test/integration/harness"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
+)
+
+var _ = Describe("A Job with ttlSecondsAfterFinished", func() {
+	var s *Space
+
+	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
+
+	It("runs once for each version, and does not make the Manifest unready when it expires", func(ctx SpecContext) {
+		chart := func(message string) Chart {
+			return NewChart("once", "1.0.0").With("templates/all.yaml", `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data: {message: `+message+`}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: once}
+spec:
+  ttlSecondsAfterFinished: 0
+  template: {spec: {restartPolicy: Never, nodeSelector: {nowhere: "true"}, containers: [{name: main, image: example.org/once, args: [`+message+`]}]}}
+`)
+		}
+		expired := func(ctx SpecContext) {
+			endPod(ctx, s, "once", 0, "")
+			Eventually(Gone(func(ctx context.Context, name string) (*batchv1.Job, error) {
+				return Fetched(ctx, s.Key(name), &batchv1.Job{})
+			})).WithContext(ctx).WithArguments("once").Should(BeTrue())
+			s.AwaitReady(ctx, "once")
+		}
+		s.Create(ctx, s.Manifest("once", s.InstallOf("once", chart("one").PushLayer(ctx), nil)))
+		expired(ctx)
+
+		By("repairing another object")
+		Expect(Env.TargetClient.Delete(ctx, s.MustConfigMap(ctx, "settings"))).To(Succeed())
+		s.AwaitMessage(ctx, "settings", "one")
+		s.AwaitReady(ctx, "once")
+		Expect(s.Get(ctx, "once")).To(HaveField("Status.AtProvider.Drift.Objects", Not(ContainElement(HaveField("Kind", "Job")))))
+		Expect(pods(ctx, s, "once")).To(BeZero(), "the Job ran again")
+
+		By("upgrading")
+		s.Update(ctx, "once", SetSource(chart("two").PushLayer(ctx)))
+		s.AwaitMessage(ctx, "settings", "two")
+		expired(ctx)
+	})
+})
