@@ -43,7 +43,8 @@ func Gzip(data []byte, level int) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Gunzip decompresses data. It returns an error if the result exceeds limit bytes.
+// Gunzip decompresses data. It returns an error if the result exceeds limit bytes. It decompresses data twice, first to measure the result:
+// growing a buffer would take several times the memory of the result, and data that exceeds the limit takes none.
 func Gunzip(data []byte, limit int) ([]byte, error) {
 	in := bytes.NewReader(data)
 	r, ok := readers.Get().(*gzip.Reader)
@@ -58,12 +59,17 @@ func Gunzip(data []byte, limit int) ([]byte, error) {
 		}
 	}
 	defer readers.Put(r)
-	out, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
+	size, err := io.Copy(io.Discard, io.LimitReader(r, int64(limit)+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(out) > limit {
+	if size > int64(limit) {
 		return nil, errors.Errorf("larger than %d bytes when decompressed", limit)
 	}
-	return out, nil
+	if err := r.Reset(bytes.NewReader(data)); err != nil {
+		return nil, err
+	}
+	out := make([]byte, size)
+	_, err = io.ReadFull(r, out)
+	return out, err
 }

@@ -5,11 +5,14 @@ package compress
 import (
 	"bytes"
 	"compress/gzip"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 )
 
 // standard compresses data as the standard library does, without a pool.
@@ -85,6 +88,20 @@ func TestGunzip(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestGunzipAllocates checks that decompressing takes little more memory than the result, and none if that is too large.
+func TestGunzipAllocates(t *testing.T) {
+	const size = 8 << 20
+	bomb := standard(t, make([]byte, size), gzip.BestSpeed)
+	for limit, most := range map[int]int{size: size + 256<<10, size - 1: 256 << 10} {
+		t.Run(strconv.Itoa(limit), func(t *testing.T) {
+			defer fuzztest.Within(t, fuzztest.Limits{Base: most}, len(bomb))()
+			if _, err := Gunzip(bomb, limit); (err == nil) != (limit == size) {
+				t.Errorf("Gunzip(...): %v", err)
+			}
+		})
 	}
 }
 

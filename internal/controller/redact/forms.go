@@ -19,26 +19,52 @@ const (
 	// beginning is the number of bytes at the beginning of a value that are redacted without the rest, because other
 	// components truncate messages before they are redacted.
 	beginning = 16
+
+	// maxForms is the maximum size of the forms of one Redactor in memory, in bytes. A form takes its length and perForm: a string and its
+	// place in a map of forms and in a map of prefixes. A short value has 2 to 9 forms. The forms of a long value have about 4 times its
+	// length if it is base64, 12 times if it has many lines, and 18 times if it is binary.
+	maxForms = 32 << 20
+	perForm  = 128
 )
 
 // A prefix contains the first bytes of a form.
 type prefix [shortest]byte
 
-// addForms adds the forms of all texts in a value.
-func addForms(out map[string]struct{}, value any) {
+// A collection contains the forms of values up to maxForms.
+type collection struct {
+	forms map[string]struct{}
+	size  int
+}
+
+// full reports whether the collection may lack forms.
+func (c *collection) full() bool { return c.size > maxForms }
+
+// add adds a form, unless it is too short or the collection is full.
+func (c *collection) add(form string) {
+	if _, ok := c.forms[form]; !ok && len(form) >= shortest && !c.full() {
+		c.forms[form] = struct{}{}
+		c.size += len(form) + perForm
+	}
+}
+
+// addForms adds the forms of all texts in a value, unless the collection is full.
+func (c *collection) addForms(value any) {
+	if c.full() {
+		return
+	}
 	switch v := value.(type) {
 	case map[string]any:
 		for _, e := range v {
-			addForms(out, e)
+			c.addForms(e)
 		}
 	case []any:
 		for _, e := range v {
-			addForms(out, e)
+			c.addForms(e)
 		}
 	case float64:
 		for _, format := range []byte{'f', 'g'} {
 			if s := strconv.FormatFloat(v, format, -1, 64); len(s) >= shortestNumber {
-				out[s] = struct{}{}
+				c.add(s)
 			}
 		}
 	case string:
@@ -46,9 +72,10 @@ func addForms(out map[string]struct{}, value any) {
 		if len(line) < shortest {
 			return
 		}
-		out[line], out[base64.StdEncoding.EncodeToString([]byte(v))] = struct{}{}, struct{}{}
+		c.add(line)
+		c.add(base64.StdEncoding.EncodeToString([]byte(v)))
 		if strings.ContainsFunc(v, special) {
-			addEscaped(out, v)
+			c.addEscaped(v)
 		}
 	}
 }
@@ -59,17 +86,16 @@ func special(r rune) bool {
 }
 
 // addEscaped adds the forms of a text with special characters, and its lines.
-func addEscaped(out map[string]struct{}, v string) {
-	for _, form := range []string{
-		v, strings.TrimSpace(v), unquoted(strconv.Quote(v)), unquoted(jsonOf(v)), url.QueryEscape(v), url.PathEscape(v),
-	} {
-		if len(form) >= shortest {
-			out[form] = struct{}{}
-		}
-	}
+func (c *collection) addEscaped(v string) {
+	c.add(v)
+	c.add(strings.TrimSpace(v))
+	c.add(unquoted(strconv.Quote(v)))
+	c.add(unquoted(jsonOf(v)))
+	c.add(url.QueryEscape(v))
+	c.add(url.PathEscape(v))
 	for l := range strings.Lines(v) {
 		if l = strings.TrimSpace(l); len(l) >= shortestLine {
-			out[l] = struct{}{}
+			c.add(l)
 		}
 	}
 }

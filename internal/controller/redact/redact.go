@@ -9,8 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// Mark is the text that replaces a value.
-const Mark = "(hidden)"
+const (
+	// Mark is the text that replaces a value.
+	Mark = "(hidden)"
+	// withheld is the text that replaces each text if there are too many values to find them in it.
+	withheld = "(hidden: the Secrets contain too many values)"
+)
 
 // A Redactor replaces the values of Secrets in texts, in all the forms that messages contain. A nil Redactor returns each
 // text unchanged. A Redactor is safe for concurrent use.
@@ -22,9 +26,10 @@ type Redactor struct {
 	mu sync.Mutex
 	// forms contains the forms of the values by their first bytes. They are collected when the first text is redacted, because
 	// most passes have no texts, and again after values are added to late. seen is the number of values of late that they
-	// include.
-	forms map[prefix][]string
-	seen  int
+	// include. tooMany is true if there are more forms than a Redactor may have.
+	forms   map[prefix][]string
+	seen    int
+	tooMany bool
 }
 
 // New returns a Redactor for values as a YAML parser returns them. Without values, New returns nil.
@@ -53,12 +58,15 @@ func (r *Redactor) With(values ...any) *Redactor {
 
 // Text returns a text without the values. If two values begin at the same position, Text replaces the longer one. It does not
 // change a text that is already redacted. Text takes time in proportion to the length of the text, regardless of the number
-// of values.
+// of values. If the values have too many forms, Text returns a fixed text instead of each text.
 func (r *Redactor) Text(s string) string {
 	if r == nil || len(s) < shortest {
 		return s
 	}
-	forms := r.collected()
+	forms, ok := r.collected()
+	if !ok {
+		return withheld
+	}
 	if len(forms) == 0 {
 		return s
 	}
@@ -141,26 +149,29 @@ func match(forms map[prefix][]string, s string) int {
 	return best
 }
 
-// collected returns the forms of all values. If there are new values, it collects the forms again.
-func (r *Redactor) collected() map[prefix][]string {
+// collected returns the forms of all values, or false if there are too many. If there are new values, it collects the forms again.
+func (r *Redactor) collected() (map[prefix][]string, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	late := r.late.all()
-	if r.forms != nil && len(late) == r.seen {
-		return r.forms
+	if r.tooMany || r.forms != nil && len(late) == r.seen {
+		return r.forms, !r.tooMany
 	}
-	all := map[string]struct{}{}
+	r.forms = nil // frees the memory for the new forms
+	all := &collection{forms: map[string]struct{}{}}
 	for _, v := range r.values {
-		addForms(all, v)
+		all.addForms(v)
 	}
 	for _, v := range late {
-		addForms(all, v)
+		all.addForms(v)
 	}
-	forms := map[prefix][]string{}
-	for form := range all {
+	if r.tooMany = all.full(); r.tooMany {
+		return nil, false
+	}
+	r.forms, r.seen = map[prefix][]string{}, len(late)
+	for form := range all.forms {
 		key := prefix([]byte(form[:shortest]))
-		forms[key] = append(forms[key], form)
+		r.forms[key] = append(r.forms[key], form)
 	}
-	r.forms, r.seen = forms, len(late)
-	return forms
+	return r.forms, true
 }

@@ -8,8 +8,13 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// maxBytes is the maximum size of all Values of one Manifest.
-const maxBytes = 4 << 20
+const (
+	// maxBytes is the maximum size of all Values of one Manifest.
+	maxBytes = 4 << 20
+	// maxValues is their maximum number. A value takes up to 128 bytes in addition to its length, so all of them take at most 7 MiB. If
+	// they are short, a Redactor has room for all of their forms.
+	maxValues = 20_000
+)
 
 // Values is a growing set of secret values. The zero value is an empty set, and a nil *Values stays empty. It is safe for
 // concurrent use.
@@ -27,6 +32,10 @@ func (v *Values) Add(value string) error {
 	defer v.mu.Unlock()
 	if _, ok := v.known[value]; ok || len(value) < shortest {
 		return nil
+	}
+	if len(v.list) == maxValues {
+		return errors.Errorf("the Secrets contain more than %d values, which are too many to redact them in messages; look up single Secrets by name",
+			maxValues)
 	}
 	if v.bytes+len(value) > maxBytes {
 		return errors.Errorf("the total size of the Secrets exceeds %d MiB, which is too large to redact their values in messages; "+

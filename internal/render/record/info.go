@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
+	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
 // Info is the content of a release record.
@@ -43,6 +44,9 @@ type Info struct {
 func Decode(data []byte) (*Info, error) {
 	plain, err := unpack(data)
 	if err != nil {
+		return nil, errors.Wrap(err, "cannot read release record")
+	}
+	if err := yamlsize.CheckItems(plain, maxItems); err != nil {
 		return nil, errors.Wrap(err, "cannot read release record")
 	}
 	rel := &release.Release{}

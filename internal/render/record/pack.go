@@ -9,8 +9,14 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/compress"
 )
 
-// maxUnpacked bounds the size of an unpacked record, in bytes.
-const maxUnpacked = 64 << 20
+const (
+	// maxUnpacked bounds the size of an unpacked record, in bytes.
+	maxUnpacked = 64 << 20
+	// maxItems bounds the items of a record, in the sense of yamlsize.CheckItems. A hook has 208 bytes. Most memory per item, up to 700
+	// bytes, takes a map with 13 members in the values, so the items take at most 35 MiB. The record of a chart with 90 templates and
+	// 700 lists and objects in its values has 900 items. Manifests are texts, which have no items.
+	maxItems = 50_000
+)
 
 // pack compresses plain with gzip and encodes the result in base64.
 func pack(plain []byte, level int) ([]byte, error) {

@@ -3,6 +3,9 @@
 package record
 
 import (
+	"compress/gzip"
+	"encoding/base64"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +114,54 @@ func TestErrors(t *testing.T) {
 	}
 	if _, err := Decode(bomb); !strings.Contains(text(err), "bytes when decompressed") {
 		t.Errorf("bomb: Decode(...): got %v", err)
+	}
+}
+
+// TestBombs checks that a record of a few kilobytes does not become gigabytes of hooks or values.
+func TestBombs(t *testing.T) {
+	hooks := func(value string, n int) string {
+		return `{"name":"a","hooks":[` + strings.Repeat(value+",", n/(len(value)+1)) + value + `]}`
+	}
+	const tooMany = "cannot read release record: JSON contains too many values: more than 50000 lists, objects and elements"
+	const large = maxUnpacked - 1<<10
+	var members strings.Builder
+	for n := range 13 {
+		fmt.Fprintf(&members, `"%d":"%d",`, n, n)
+	}
+	full := "{" + strings.TrimSuffix(members.String(), ",") + "}"
+	cases := map[string]struct {
+		reason, text, want string
+		// most is the maximum size of everything that is allocated, including what is freed.
+		most int
+	}{
+		"Objects":    {reason: "An empty object becomes a whole hook.", text: hooks(`{}`, large), want: tooMany, most: maxUnpacked + 2<<20},
+		"Lists":      {reason: "So does a value of the wrong type.", text: hooks(`[]`, large), want: tooMany, most: maxUnpacked + 2<<20},
+		"Texts":      {reason: "So does a text.", text: hooks(`""`, large), want: tooMany, most: maxUnpacked + 2<<20},
+		"Numbers":    {reason: "So does a number, which is the shortest value.", text: hooks(`0`, large), want: tooMany, most: maxUnpacked + 2<<20},
+		"Values":     {reason: "Values count.", text: `{"config":{"a":[` + strings.Repeat("{},", large/3) + `0]}}`, want: tooMany, most: maxUnpacked + 2<<20},
+		"Deep":       {reason: "Nested values count.", text: `{"config":` + strings.Repeat(`{"":`, large/4), want: tooMany, most: maxUnpacked + 4<<20},
+		"Fits":       {reason: "As many hooks as possible take a moderate amount of memory.", text: hooks(`0`, 2*maxItems-100), want: "cannot unmarshal number", most: 24 << 20},
+		"FitsValues": {reason: "As many values as possible take a moderate amount of memory.", text: `{"config":{"a":[` + strings.Repeat(full+",", maxItems/2-10) + `0]}}`, want: "name, info or chart is missing", most: 48 << 20},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			data, err := pack([]byte(tc.text), gzip.DefaultCompression)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer fuzztest.Within(t, fuzztest.Limits{Base: tc.most}, len(data))()
+			if _, err := Decode(data); !strings.Contains(text(err), tc.want) {
+				t.Errorf("\n%s\nDecode(...): want error %q, got %v", tc.reason, tc.want, err)
+			}
+		})
+	}
+	if _, err := Decode([]byte(base64.StdEncoding.EncodeToString([]byte(hooks(`0`, 2*maxItems))))); text(err) != tooMany {
+		t.Errorf("a record that is not compressed: want error %q, got %v", tooMany, err)
+	}
+	rel := releaseOf()
+	rel.Config["list"] = make([]int, maxItems)
+	if _, err := NewDraft(rel).Encode(Options{}); !strings.Contains(text(err), "the record could not be read again: JSON contains too many values") {
+		t.Errorf("a record that cannot be read is not written: got %v", err)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
 const (
@@ -67,6 +69,9 @@ func encodeIn(rel *release.Release, f form, most int) ([]byte, error) {
 	plain, err := json.Marshal(rel)
 	if err != nil {
 		return nil, err
+	}
+	if err := yamlsize.CheckItems(plain, maxItems); err != nil {
+		return nil, errors.Wrap(err, "the record could not be read again")
 	}
 	out, err := pack(plain, f.level)
 	if err == nil && len(out) > most {

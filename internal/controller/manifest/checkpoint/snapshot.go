@@ -15,13 +15,19 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/compress"
+	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
 // format changes when older snapshots can no longer be read. limit bounds an unpacked snapshot, in bytes.
+//
+// maxItems bounds its items, in the sense of yamlsize.CheckItems. An install has 208 bytes. Most memory per item, up to 700 bytes, takes
+// a map with 13 members in the values of Secrets, so the items take at most 35 MiB. There are at most 32 installs, and the values of a
+// large chart have 700 lists and objects.
 const (
-	format = 1
-	limit  = 8 << 20
+	format   = 1
+	limit    = 8 << 20
+	maxItems = 50_000
 )
 
 // A Snapshot contains all data that the bundle of a Manifest is built from: its parameters, in which values replace the
@@ -88,7 +94,7 @@ func Read(data []byte) *Snapshot {
 		return nil
 	}
 	b, err := compress.Gunzip(data, limit)
-	if err != nil {
+	if err != nil || yamlsize.CheckItems(b, maxItems) != nil {
 		return nil
 	}
 	s := &Snapshot{}

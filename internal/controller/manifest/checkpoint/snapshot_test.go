@@ -3,12 +3,15 @@
 package checkpoint
 
 import (
+	"compress/gzip"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/compress"
 	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -50,6 +53,43 @@ func TestSnapshot(t *testing.T) {
 		if Read(bad) != nil {
 			t.Errorf("Read(%q): what cannot be read is none", bad)
 		}
+	}
+}
+
+// TestBombs checks that a snapshot of a few kilobytes does not become gigabytes of parameters.
+func TestBombs(t *testing.T) {
+	snapshot := func(field, value string, n int) string {
+		return `{"format":1,"parameters":{"` + field + `":[` + strings.Repeat(value+",", n/(len(value)+1)) + value + `]}}`
+	}
+	const large = limit - 1<<10
+	// most is the maximum size of everything that is allocated, including what is freed for one snapshot.
+	const most = limit + 2<<20
+	cases := map[string]struct {
+		reason, text string
+		most         int
+		want         bool
+	}{
+		"Objects":   {reason: "An empty object becomes a whole install.", text: snapshot("installs", `{}`, large), most: most},
+		"Lists":     {reason: "So does a value of the wrong type.", text: snapshot("installs", `[]`, large), most: most},
+		"Texts":     {reason: "So does a text.", text: snapshot("installs", `""`, large), most: most},
+		"Numbers":   {reason: "So does a number, which is the shortest value.", text: snapshot("installs", `0`, large), most: most},
+		"Nulls":     {reason: "So does null.", text: snapshot("installs", `null`, large), most: most},
+		"Readiness": {reason: "Other lists count, too.", text: snapshot("readiness", `{"conditions":[{}]}`, large), most: most},
+		"Secrets":   {reason: "The values of Secrets count.", text: `{"format":1,"hidden":[` + strings.Repeat(`{"":0},`, large/7) + `0]}`, most: most},
+		"Fits":      {reason: "As many installs as possible take a moderate amount of memory.", text: snapshot("installs", `null`, 5*(maxItems-10)), most: 64 << 20, want: true},
+		"Large":     {reason: "Long values are allowed.", text: `{"format":1,"hidden":["` + strings.Repeat("a", large) + `"]}`, most: 3 * limit, want: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			data, err := compress.Gzip([]byte(tc.text), gzip.DefaultCompression)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer fuzztest.Within(t, fuzztest.Limits{Base: tc.most}, len(data))()
+			if got := Read(data) != nil; got != tc.want {
+				t.Errorf("\n%s\nRead(...): want a snapshot: %t, got one: %t", tc.reason, tc.want, got)
+			}
+		})
 	}
 }
 

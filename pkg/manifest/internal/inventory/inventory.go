@@ -20,6 +20,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/compress"
+	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
@@ -31,6 +32,10 @@ const (
 	Key = "inventory.json.gz"
 	// Limit is the maximum size of an uncompressed inventory in bytes.
 	Limit = 32 << 20
+	// maxItems is the maximum number of items of an inventory, in the sense of yamlsize.CheckItems. An Entry has 208 bytes, so the entries
+	// take at most 20 MiB. An entry whose object is applied has at least 45 bytes when compressed, because its UID and its hashes are
+	// random, and 2 items. Therefore, the largest inventory that fits into its parent has 42,000 items, and 2 more for each ceded field.
+	maxItems = 100_000
 	// IntentUnknown is the Intent of an entry whose object is being applied in another form: the cluster has the old or the new one. It is not
 	// the hash of any object.
 	IntentUnknown = "?"
@@ -279,6 +284,9 @@ func (i *Inventory) Marshal() ([]byte, error) {
 	if err := json.NewEncoder(&b).Encode(i); err != nil {
 		return nil, errors.Wrap(err, "cannot encode inventory")
 	}
+	if err := yamlsize.CheckItems(b.Bytes(), maxItems); err != nil {
+		return nil, errors.Wrap(err, "the inventory could not be read again")
+	}
 	data, err := compress.Gzip(b.Bytes(), gzip.DefaultCompression)
 	return data, errors.Wrap(err, "cannot compress inventory")
 }
@@ -288,6 +296,9 @@ func Unmarshal(data []byte) (*Inventory, error) {
 	b, err := compress.Gunzip(data, Limit)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot decompress inventory")
+	}
+	if err := yamlsize.CheckItems(b, maxItems); err != nil {
+		return nil, errors.Wrap(err, "inventory")
 	}
 	i := &Inventory{}
 	if err := json.Unmarshal(b, i); err != nil {

@@ -5,6 +5,8 @@ package inventory
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -13,6 +15,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
 func sample() *Inventory {
@@ -101,6 +104,76 @@ func TestUnmarshalRefuses(t *testing.T) {
 				t.Errorf("\n%s\nwant %q, got %v", tc.reason, tc.want, err)
 			}
 		})
+	}
+}
+
+// repeated returns a text of n bytes with many copies of a JSON value.
+func repeated(prefix, value string, n int, suffix string) string {
+	return prefix + strings.Repeat(value+",", (n-len(prefix)-len(suffix))/(len(value)+1)-1) + value + suffix
+}
+
+// TestUnmarshalBombs checks that an inventory of a few kilobytes does not become gigabytes of entries.
+func TestUnmarshalBombs(t *testing.T) {
+	var parts strings.Builder
+	for n := range 2 * maxItems {
+		fmt.Fprintf(&parts, `"%d":0,`, n)
+	}
+	const tooMany = "inventory: JSON contains too many values: more than 100000 lists, objects and elements"
+	cases := map[string]struct {
+		reason, text, want string
+		// most is the maximum size of everything that is allocated, including what is freed.
+		most int
+	}{
+		"Objects":  {reason: "An empty object becomes a whole entry.", text: repeated(`{"objects":[`, `{}`, Limit, `]}`), want: tooMany, most: Limit + 1<<20},
+		"Lists":    {reason: "An element of the wrong type becomes an entry, too.", text: repeated(`{"objects":[`, `[]`, Limit, `]}`), want: tooMany, most: Limit + 1<<20},
+		"Texts":    {reason: "So does a text.", text: repeated(`{"objects":[`, `""`, Limit, `]}`), want: tooMany, most: Limit + 1<<20},
+		"Escaped":  {reason: "A quote can be part of a text.", text: repeated(`{"objects":[`, `"\\\""`, Limit, `]}`), want: tooMany, most: Limit + 1<<20},
+		"Numbers":  {reason: "So does a number, which is the shortest value.", text: repeated(`{"objects":[`, `0`, Limit, `]}`), want: tooMany, most: Limit + 1<<20},
+		"Nulls":    {reason: "So does null.", text: repeated(`{"objects":[`, `null`, Limit, `]}`), want: tooMany, most: Limit + 1<<20},
+		"Spaces":   {reason: "White space changes nothing.", text: repeated(`{"objects" : [`, " {\t}\n", Limit, ` ] }`), want: tooMany, most: Limit + 1<<20},
+		"Nested":   {reason: "Values within an entry count.", text: repeated(`{"objects":[{"y":[`, `{}`, Limit, `]}]}`), want: tooMany, most: Limit + 1<<20},
+		"Deep":     {reason: "Open lists count.", text: strings.Repeat("[", Limit), want: tooMany, most: Limit + 4<<20},
+		"Parts":    {reason: "Members of a map count.", text: `{"parts":{` + parts.String() + `"":0}}`, want: tooMany, most: 4 << 20},
+		"Fits":     {reason: "As many elements as possible take a moderate amount of memory.", text: repeated(`{"objects":[`, `0`, 2*maxItems, `]}`), want: "inventory is not valid JSON", most: 144 << 20},
+		"FitsToo":  {reason: "As many parts as possible take a moderate amount of memory.", text: `{"parts":{` + parts.String()[:maxItems*8] + `"":0}}`, want: "inventory is not valid JSON", most: 80 << 20},
+		"Pointers": {reason: "Nothing in an entry is much larger than the entry.", text: repeated(`{"objects":[`, `{"r":{},"us":{},"y":[{}]}`, maxItems*4, `]}`), want: "has no kind, name or version", most: 40 << 20},
+		"NoJSON":   {reason: "Invalid JSON is not decoded.", text: repeated(`]{"objects":]`, `0`, Limit, ``), want: "inventory is not valid JSON", most: Limit + 1<<20},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			data := packed(tc.text)
+			defer fuzztest.Within(t, fuzztest.Limits{Base: tc.most}, len(data))()
+			if _, err := Unmarshal(data); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("\n%s\nwant %q, got %v", tc.reason, tc.want, err)
+			}
+		})
+	}
+}
+
+// TestManyItems checks that the largest inventory that fits into its parent can be read, and that an inventory that cannot be read is not
+// written.
+func TestManyItems(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	inv := &Inventory{}
+	for n := range 20_000 {
+		u := fmt.Sprintf("%016x%016x", random.Uint64(), random.Uint64())
+		inv.Objects = append(inv.Objects, Entry{
+			Version: "v1", Kind: "ConfigMap", Namespace: "web", Name: fmt.Sprintf("config-%d", n), Part: "web",
+			UID:    strings.Join([]string{u[:8], u[8:12], u[12:16], u[16:20], u[20:]}, "-"),
+			Intent: fmt.Sprintf("%016x", random.Uint64()), Owned: fmt.Sprintf("%016x", random.Uint64()),
+			Ceded: []ownership.Ceded{{Path: "f:spec/f:replicas", Manager: "autoscaler"}},
+		})
+	}
+	data, err := inv.Marshal()
+	if err != nil || len(data) > MaxData || len(data) < MaxData*9/10 {
+		t.Fatalf("%d objects have %d bytes, and the parent can store %d: %v", len(inv.Objects), len(data), MaxData, err)
+	}
+	if _, err := Unmarshal(data); err != nil {
+		t.Errorf("%d objects: %v", len(inv.Objects), err)
+	}
+	inv.Objects = append(inv.Objects, make([]Entry, maxItems/2)...)
+	if _, err := inv.Marshal(); err == nil || !strings.Contains(err.Error(), "the inventory could not be read again: JSON contains too many values") {
+		t.Errorf("%d objects: %v", len(inv.Objects), err)
 	}
 }
 
