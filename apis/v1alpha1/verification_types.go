@@ -50,7 +50,8 @@ type Verification struct {
 	// +kubebuilder:validation:MaxItems=256
 	MinimumVersions []MinimumVersion `json:"minimumVersions,omitempty"`
 
-	// deniedDigests lists digests of components and of layers that must not be installed, even if they are signed.
+	// deniedDigests lists digests of components and of layers that must not be installed, even if they are signed. The hash
+	// that the signature of a component covers denies it in any form, in a registry and in a spec.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=256

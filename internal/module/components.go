@@ -40,8 +40,7 @@ func inline(ctx context.Context, r artifact.Registry, raw *runtime.RawExtension)
 	if err != nil {
 		return nil, &InvalidError{err: err}
 	}
-	sum := sha256.Sum256(d.JSON())
-	o := &origin{components: []*ocm.Descriptor{d}, digest: "sha256:" + hex.EncodeToString(sum[:])}
+	o := &origin{components: []*ocm.Descriptor{d}, digest: descriptorDigest(d)}
 	if l, ok := d.Location(); ok {
 		o.location = &l
 	}
@@ -53,6 +52,12 @@ func inline(ctx context.Context, r artifact.Registry, raw *runtime.RawExtension)
 	}
 	o.components, err = artifact.Collect(ctx, r, *o.location, d)
 	return o, err
+}
+
+// descriptorDigest returns the digest of a descriptor as JSON, sha256:….
+func descriptorDigest(d *ocm.Descriptor) string {
+	sum := sha256.Sum256(d.JSON())
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // fetched returns the origin of a component in a registry. The reference is its version or the digest of its manifest.

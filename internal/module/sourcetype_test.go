@@ -52,7 +52,7 @@ func TestVerifyNewSourceType(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			err := NewVerifier(newPuller()).Verify(t.Context(), nil, &v1alpha1.ManifestParameters{
+			_, err := NewVerifier(newPuller()).Verify(t.Context(), nil, &v1alpha1.ManifestParameters{
 				Descriptor: &runtime.RawExtension{Raw: descriptor.JSON()}, Installs: []v1alpha1.Install{{Name: "plain", Source: tc.source}},
 			}, []ocm.Key{key})
 			var v *ocm.VerificationError

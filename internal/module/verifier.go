@@ -19,50 +19,61 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/source"
 )
 
-// results is the maximum size of the results that a Verifier caches, in bytes. This is enough for about 20,000 results.
+// results is the maximum size of the results that a Verifier caches, in bytes. This is enough for about 10,000 results.
 const results = 8 << 20
 
 // A Verifier verifies that what a Manifest installs is signed. It is safe for concurrent use.
 type Verifier struct {
 	puller Puller
-	// results holds the results, which are errors or nil, by the fingerprint of everything that they depend on.
-	results *bytelru.Cache[string, error]
+	// results holds the results by the fingerprint of everything that they depend on.
+	results *bytelru.Cache[string, result]
+}
+
+// A result is the verified component, or the reason why there is none.
+type result struct {
+	root Root
+	err  error
 }
 
 // NewVerifier returns a Verifier that fetches with p.
 func NewVerifier(p Puller) *Verifier {
-	return &Verifier{puller: p, results: bytelru.New[string, error]("verifications", results)}
+	return &Verifier{puller: p, results: bytelru.New[string, result]("verifications", results)}
 }
 
 // Verify verifies that a signature with one of the keys covers each source of p, according to the component descriptor
-// that p contains or names. The error is an *ocm.VerificationError if none does; other errors are failures to fetch.
-// The custom resource and values are the user's own, and no signature covers them.
+// that p contains or names, and returns the component. The error is an *ocm.VerificationError if none does; other
+// errors are failures to fetch. The custom resource and values are the user's own, and no signature covers them.
 //
 // A result is remembered under the keys, the descriptor or digest of the component, and the sources together, so that
 // it is never used for another policy or other content. A failure is remembered only if it does not depend on
 // referenced components, which a registry may deliver differently the next time.
-func (v *Verifier) Verify(ctx context.Context, regs oci.Registries, p *v1alpha1.ManifestParameters, keys []ocm.Key) error {
+func (v *Verifier) Verify(ctx context.Context, regs oci.Registries, p *v1alpha1.ManifestParameters, keys []ocm.Key) (Root, error) {
 	id, err := fingerprint(p, keys)
 	if err != nil {
-		return err
+		return Root{}, err
 	}
-	if result, ok := v.results.Get(id); ok {
-		return result
+	if known, ok := v.results.Get(id); ok {
+		return known.root, known.err
 	}
 	o, err := originOf(ctx, &registry{puller: v.puller, regs: regs}, p)
 	if err != nil {
-		return untrusted(err)
+		return Root{}, untrusted(err)
 	}
-	result := verify(o.components, p, keys)
-	if result == nil || len(o.components) == 1 {
-		v.results.Add(id, result)
+	out := result{err: verify(o.components, p, keys)}
+	if out.err == nil {
+		out.root, out.err = o.root()
 	}
-	return result
+	if out.err == nil || len(o.components) == 1 {
+		v.results.Add(id, out)
+	}
+	return out.root, out.err
 }
 
-// originOf returns the origin of a Manifest.
+// originOf returns the origin of a Manifest. The CEL rule that a Manifest has only one does not apply to snapshots.
 func originOf(ctx context.Context, reg artifact.Registry, p *v1alpha1.ManifestParameters) (*origin, error) {
 	switch {
+	case p.Descriptor != nil && p.Component != nil:
+		return nil, invalidf("spec.forProvider has both descriptor and component: remove one of them")
 	case p.Descriptor != nil:
 		o, err := inline(ctx, reg, p.Descriptor)
 		return o, classify(err, "spec.forProvider.descriptor")

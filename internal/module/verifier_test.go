@@ -112,14 +112,21 @@ func TestVerify(t *testing.T) {
 			}}),
 			keys: []ocm.Key{key}, want: `install "r": content without a digest cannot be verified`,
 		},
-		"Nothing":   {reason: "Without a descriptor there is no signature.", keys: []ocm.Key{key}, want: "spec.forProvider has neither descriptor nor component"},
+		"Nothing": {reason: "Without a descriptor there is no signature.", keys: []ocm.Key{key}, want: "spec.forProvider has neither descriptor nor component"},
+		"Both": {
+			reason: "Only one of two components could be verified.",
+			p: v1alpha1.ManifestParameters{
+				Descriptor: &runtime.RawExtension{Raw: good.JSON()}, Component: &v1alpha1.ComponentDigest{Component: component, Digest: digest},
+			},
+			keys: []ocm.Key{key}, want: "spec.forProvider has both descriptor and component",
+		},
 		"Malformed": {reason: "A descriptor that cannot be read is not trusted.", p: v1alpha1.ManifestParameters{Descriptor: &runtime.RawExtension{Raw: []byte("{}")}}, keys: []ocm.Key{key}, want: "spec.forProvider.descriptor: "},
 		"Down":      {reason: "A registry that is down says nothing about signatures.", p: inline(root), keys: []ocm.Key{key}, down: true, want: "the registry is down", failed: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			p.down = tc.down
-			err := NewVerifier(p).Verify(t.Context(), nil, &tc.p, tc.keys)
+			_, err := NewVerifier(p).Verify(t.Context(), nil, &tc.p, tc.keys)
 			if tc.want == "" {
 				if err != nil {
 					t.Errorf("\n%s\nVerify(...): %v", tc.reason, err)
@@ -170,7 +177,7 @@ func TestVerifyRemembered(t *testing.T) {
 			s.before()
 		}
 		calls := p.calls
-		err := v.Verify(t.Context(), nil, params(s.content), s.keys)
+		_, err := v.Verify(t.Context(), nil, params(s.content), s.keys)
 		if (err == nil) != s.ok || (p.calls > calls) != s.asks {
 			t.Errorf("\n%s\nVerify(...): %v, %d requests", s.reason, err, p.calls-calls)
 		}

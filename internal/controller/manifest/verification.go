@@ -22,9 +22,8 @@ import (
 
 // A Verifier verifies that what a Manifest installs is signed.
 type Verifier interface {
-	// Verify returns nil if a signature with one of the keys covers each source. If not, the error is an *ocm.VerificationError; any
-	// other error means that Verify cannot decide. Sources that were verified before cost no request to a registry.
-	Verify(ctx context.Context, regs oci.Registries, p *v1alpha1.ManifestParameters, keys []ocm.Key) error
+	// Verify returns the component whose signature covers each source. The error is an *ocm.VerificationError, or Verify cannot decide.
+	Verify(ctx context.Context, regs oci.Registries, p *v1alpha1.ManifestParameters, keys []ocm.Key) (module.Root, error)
 }
 
 // reasonCannotVerify is the reason of a condition Verified that is Unknown, because a key or a descriptor cannot be read.
@@ -82,10 +81,11 @@ func (c *connector) signed(ctx context.Context, cfg *config.Config, mr *v1alpha1
 	if err != nil {
 		return nil, errors.Wrapf(err, "%s %s", cfg.Kind, cfg.Name)
 	}
-	if err := c.verifier.Verify(ctx, regs, &mr.Spec.ForProvider, keys); err != nil {
+	root, err := c.verifier.Verify(ctx, regs, &mr.Spec.ForProvider, keys)
+	if err != nil {
 		return keys, err
 	}
-	return keys, module.CheckLimits(cfg.Spec.Verification, &mr.Spec.ForProvider)
+	return keys, module.CheckLimits(cfg.Spec.Verification, root, &mr.Spec.ForProvider)
 }
 
 // condition returns the condition Verified. Equal results lead to equal conditions.

@@ -24,17 +24,18 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/checkpoint"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
+	"github.com/crossplane-contrib/provider-kyma/internal/module"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// verifierFn is a function that implements Verifier.
+// verifierFn is a function that implements Verifier for version 1.0.0 of a component.
 type verifierFn func() error
 
-func (f verifierFn) Verify(context.Context, oci.Registries, *v1alpha1.ManifestParameters, []ocm.Key) error {
-	return f()
+func (f verifierFn) Verify(context.Context, oci.Registries, *v1alpha1.ManifestParameters, []ocm.Key) (module.Root, error) {
+	return module.Root{Name: "example.org/module/a", Version: "1.0.0"}, f()
 }
 
 // noSecrets is a reader without objects.
@@ -310,7 +311,6 @@ func TestVerifyLimits(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			mr := named("n", "m")
-			mr.Spec.ForProvider.Component = &v1alpha1.ComponentDigest{Component: v1alpha1.Component{Name: "example.org/module/a", Version: "1.0.0"}}
 			v := asks(v1alpha1.VerificationEnforce)
 			v.MinimumVersions = []v1alpha1.MinimumVersion{{Component: "example.org/module/a", Version: tc.minimum}}
 			c := &connector{secrets: noSecrets{}, record: &recorded{}, verifier: verifierFn(func() error { return nil })}

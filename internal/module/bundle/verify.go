@@ -35,7 +35,7 @@ func Verify(ctx context.Context, b *Bundle, keys []ocm.Key) error {
 	if err != nil {
 		return errors.Wrap(err, "the signature is valid, but the module cannot be installed")
 	}
-	if err := module.NewVerifier(puller{r}).Verify(ctx, r.regs, p, keys); err != nil {
+	if _, err := module.NewVerifier(puller{r}).Verify(ctx, r.regs, p, keys); err != nil {
 		return err
 	}
 	return pullOthers(ctx, r, p)

@@ -118,7 +118,7 @@ func TestErrors(t *testing.T) {
 }
 
 // TestBombs checks that a record of a few kilobytes does not become gigabytes of hooks or values.
-func TestBombs(t *testing.T) {
+func TestDecodeBombs(t *testing.T) {
 	hooks := func(value string, n int) string {
 		return `{"name":"a","hooks":[` + strings.Repeat(value+",", n/(len(value)+1)) + value + `]}`
 	}

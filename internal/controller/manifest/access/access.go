@@ -89,7 +89,10 @@ func (c *restricted) Config() *rest.Config {
 	if c.options.User != "" {
 		rc.Wrap(func(next http.RoundTripper) http.RoundTripper { return &impersonator{next: next, user: c.options.User} })
 	}
-	rc.Wrap(func(next http.RoundTripper) http.RoundTripper { return &gate{next: next, options: &c.options} })
+	prefix := prefixOf(rc)
+	rc.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return &gate{next: next, options: &c.options, prefix: prefix}
+	})
 	return rc
 }
 

@@ -47,8 +47,9 @@ func (r *requests) list() []string {
 	return r.all
 }
 
-// serve starts an API server with one Secret, and returns a connection to it and the requests that it receives.
-func serve(t *testing.T, as string) (cluster.Cluster, *requests) {
+// serve starts an API server with one Secret, and returns a connection to it and the requests that it receives. The path of the
+// server has a prefix, which can be empty.
+func serve(t *testing.T, as, prefix string) (cluster.Cluster, *requests) {
 	t.Helper()
 	got := &requests{}
 	secret := fmt.Sprintf(`{"apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": "n", "name": "s"}, "data": {"password": %q}}`,
@@ -66,7 +67,7 @@ func serve(t *testing.T, as string) (cluster.Cluster, *requests) {
 		_, _ = w.Write([]byte(body))
 	}))
 	t.Cleanup(s.Close)
-	c, err := connection.New(&rest.Config{Host: s.URL, Impersonate: rest.ImpersonationConfig{UserName: as}}, manifest.Interpreter(), connection.Options{
+	c, err := connection.New(&rest.Config{Host: s.URL + prefix, Impersonate: rest.ImpersonationConfig{UserName: as}}, manifest.Interpreter(), connection.Options{
 		Builtin: mapper.Builtin(), Transport: transport.Options{Dialer: netguard.New(netguard.Options{}).Dialer(netguard.Platform)},
 	})
 	if err != nil {
@@ -84,7 +85,7 @@ var (
 
 func TestUsers(t *testing.T) {
 	const user = "system:serviceaccount:apps:installer"
-	c, got := serve(t, "")
+	c, got := serve(t, "", "")
 	as, err := New(c, Options{User: user, Lookup: v1alpha1.LookupAllowed, Secrets: &redact.Values{}})
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +114,7 @@ func TestUsers(t *testing.T) {
 // TestTwoUsers checks that a ServiceAccount cannot replace the user that a kubeconfig impersonates, because that could grant
 // more permissions.
 func TestTwoUsers(t *testing.T) {
-	c, _ := serve(t, "limited")
+	c, _ := serve(t, "limited", "")
 	if _, err := New(c, Options{User: "system:serviceaccount:apps:installer"}); err == nil || !strings.Contains(err.Error(), `the kubeconfig already impersonates "limited"`) {
 		t.Errorf("New(...): want an error that names the user of the kubeconfig, got %v", err)
 	}
@@ -151,9 +152,11 @@ func TestLookups(t *testing.T) {
 		Text string
 	}
 	const text = "hunter2-is-a-secret aHVudGVyMi1pcy1hLXNlY3JldA== not-a-secret"
+	const proxy = "/apis/cluster.karmada.io/v1alpha1/clusters/m1/proxy"
 	cases := map[string]struct {
 		reason         string
 		policy         v1alpha1.LookupPolicy
+		prefix         string
 		resource, name string
 		want           want
 	}{
@@ -163,11 +166,13 @@ func TestLookups(t *testing.T) {
 		"NoSecrets":        {reason: "Secrets can be closed.", policy: v1alpha1.LookupNoSecrets, resource: "secrets", name: "s", want: want{Err: noSecrets, Text: text}},
 		"NoSecretsList":    {reason: "Secrets cannot be listed.", policy: v1alpha1.LookupNoSecrets, resource: "secrets", want: want{Err: noSecrets, Text: text}},
 		"NoSecretsAllowed": {reason: "Other objects stay open.", policy: v1alpha1.LookupNoSecrets, resource: "configmaps", name: "c", want: want{Requests: 1, Text: text}},
+		"Proxied":          {reason: "A Secret that is read through a proxy is redacted too.", policy: v1alpha1.LookupAllowed, prefix: proxy, resource: "secrets", name: "s", want: want{Requests: 1, Text: "(hidden) (hidden) not-a-secret"}},
+		"ProxiedNoSecrets": {reason: "The path of a proxy does not open Secrets.", policy: v1alpha1.LookupNoSecrets, prefix: proxy + "/", resource: "secrets", want: want{Err: noSecrets, Text: text}},
 		"Denied":           {reason: "All lookups can be closed.", policy: v1alpha1.LookupDenied, resource: "configmaps", name: "c", want: want{Err: denied, Text: text}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c, sent := serve(t, "")
+			c, sent := serve(t, "", tc.prefix)
 			secrets := &redact.Values{}
 			as, err := New(c, Options{Lookup: tc.policy, Origin: "ClusterProviderConfig c", Secrets: secrets})
 			if err != nil {
@@ -182,23 +187,39 @@ func TestLookups(t *testing.T) {
 }
 
 func TestPaths(t *testing.T) {
+	const (
+		karmada = "/apis/cluster.karmada.io/v1alpha1/clusters/m1/proxy"
+		service = "/api/v1/namespaces/n/services/https:s:443/proxy"
+		space   = "/apis/spaces.upbound.io/v1beta1/namespaces/g/controlplanes/c/k8s"
+	)
 	cases := map[string]struct {
 		reason          string
+		server          string
 		path            string
 		object, secrets bool
 	}{
-		"Version":     {reason: "Discovery reads no objects.", path: "/api/v1"},
-		"Group":       {reason: "Discovery of an API group reads no objects.", path: "/apis/apps/v1"},
-		"Secret":      {reason: "A request for a Secret reads a Secret.", path: "/api/v1/namespaces/n/secrets/s", object: true, secrets: true},
-		"All":         {reason: "A list of all Secrets reads Secrets.", path: "/api/v1/secrets", object: true, secrets: true},
-		"Prefix":      {reason: "The path may have a prefix, such as that of a proxy.", path: "/k8s/clusters/c/api/v1/namespaces/n/secrets/s", object: true, secrets: true},
-		"NamedSo":     {reason: "An object with that name is not a Secret.", path: "/api/v1/namespaces/n/configmaps/secrets", object: true},
-		"OtherGroup":  {reason: "A kind of another group with that name may be one.", path: "/apis/example.org/v1/namespaces/n/secrets/s", object: true, secrets: true},
-		"Deployments": {reason: "A request for another built-in kind reads no Secret.", path: "/apis/apps/v1/namespaces/n/deployments", object: true},
+		"Version":            {reason: "Discovery reads no objects.", path: "/api/v1"},
+		"Group":              {reason: "Discovery of an API group reads no objects.", path: "/apis/apps/v1"},
+		"Secret":             {reason: "A request for a Secret reads a Secret.", path: "/api/v1/namespaces/n/secrets/s", object: true, secrets: true},
+		"All":                {reason: "A list of all Secrets reads Secrets.", path: "/api/v1/secrets", object: true, secrets: true},
+		"Prefix":             {reason: "The path may have a prefix, such as that of a proxy.", server: "/k8s/clusters/c", path: "/k8s/clusters/c/api/v1/namespaces/n/secrets/s", object: true, secrets: true},
+		"NamedSo":            {reason: "An object with that name is not a Secret.", path: "/api/v1/namespaces/n/configmaps/secrets", object: true},
+		"NamespaceNamedSo":   {reason: "A namespace with that name is not a Secret.", path: "/api/v1/namespaces/secrets", object: true},
+		"InNamespaceNamedSo": {reason: "An object in a namespace with that name is not a Secret.", path: "/api/v1/namespaces/secrets/configmaps/c", object: true},
+		"OtherGroup":         {reason: "A kind of another group with that name may be one.", path: "/apis/example.org/v1/namespaces/n/secrets/s", object: true, secrets: true},
+		"Karmada":            {reason: "The prefix can be a path of a Kubernetes API.", server: karmada, path: karmada + "/api/v1/namespaces/n/secrets/s", object: true, secrets: true},
+		"Service":            {reason: "Secrets are found after a prefix that is a path of the core group.", server: service, path: service + "/api/v1/namespaces/n/secrets", object: true, secrets: true},
+		"Space":              {reason: "Secrets are found after a prefix with a slash at the end.", server: space + "/", path: space + "/api/v1/secrets", object: true, secrets: true},
+		"PrefixNamedSo":      {reason: "The names in the prefix do not count.", server: "/a/secrets", path: "/a/secrets/api/v1/namespaces/n/configmaps/secrets", object: true},
+		"PrefixedVersion":    {reason: "Discovery behind a prefix reads no objects.", server: karmada, path: karmada + "/apis/apps/v1"},
+		"NoPrefix":           {reason: "A path without the prefix, for example after a redirect, can be anything.", server: karmada, path: "/api/v1/namespaces/secrets", object: true, secrets: true},
+		"Unknown":            {reason: "A path outside the API can be anything.", path: "/k8s/api/v1/namespaces/n/secrets/s", object: true, secrets: true},
+		"Deployments":        {reason: "A request for another built-in kind reads no Secret.", path: "/apis/apps/v1/namespaces/n/deployments", object: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff([]bool{tc.object, tc.secrets}, []bool{isObject(tc.path), isSecrets(tc.path)}); diff != "" {
+			g := &gate{prefix: prefixOf(&rest.Config{Host: "https://h" + tc.server})}
+			if diff := cmp.Diff([]bool{tc.object, tc.secrets}, []bool{g.isObject(tc.path), g.isSecrets(tc.path)}); diff != "" {
 				t.Errorf("\n%s\n%s: -want, +got:\n%s", tc.reason, tc.path, diff)
 			}
 		})

@@ -8,9 +8,11 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"path"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -22,11 +24,22 @@ import (
 type gate struct {
 	next    http.RoundTripper
 	options *Options
+	// prefix is the path of the server, without a slash at the end. It can contain the paths of other API servers.
+	prefix string
+}
+
+// prefixOf returns the prefix of a gate for the requests of a client.
+func prefixOf(rc *rest.Config) string {
+	u, _, err := rest.DefaultServerUrlFor(rc)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(path.Join("/", u.Path), "/")
 }
 
 // RoundTrip sends a request, or returns the response of an API server that denies it.
 func (g *gate) RoundTrip(req *http.Request) (*http.Response, error) {
-	object, secrets := isObject(req.URL.Path), isSecrets(req.URL.Path)
+	object, secrets := g.isObject(req.URL.Path), g.isSecrets(req.URL.Path)
 	switch {
 	case object && g.options.Lookup == v1alpha1.LookupDenied:
 		return g.deny(req, "the template function lookup is not allowed: spec.lookup of "+g.options.Origin+" is Denied"), nil
@@ -53,28 +66,32 @@ func (g *gate) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// segments returns the part of a path after the API version: the resource and a name, with the namespace before them if there
-// is one. It returns nothing for discovery. The path of the server can have a prefix, for example behind a proxy.
-func segments(path string) []string {
-	parts := strings.Split(strings.Trim(path, "/"), "/")
-	for i, p := range parts {
-		switch {
-		case p == "api" && len(parts) > i+1 && parts[i+1] == "v1":
-			return parts[i+2:]
-		case p == "apis" && len(parts) > i+2:
-			return parts[i+3:]
-		}
+// segments returns the part of a path after the prefix of the server and the API version: the resource and a name, with the
+// namespace before them if there is one. It returns nothing for discovery. It returns the whole path, and false, if the path is not
+// one of the Kubernetes API.
+func (g *gate) segments(path string) ([]string, bool) {
+	inAPI, ok := strings.CutPrefix(path, g.prefix+"/")
+	parts := strings.Split(strings.Trim(inAPI, "/"), "/")
+	switch {
+	case ok && parts[0] == "api":
+		return parts[min(2, len(parts)):], true
+	case ok && parts[0] == "apis":
+		return parts[min(3, len(parts)):], true
 	}
-	return nil
+	return parts, false
 }
 
-// isObject reports whether a request is about objects.
-func isObject(path string) bool { return len(segments(path)) > 0 }
+// isObject reports whether a request is about objects. If in doubt, it returns true.
+func (g *gate) isObject(path string) bool {
+	parts, _ := g.segments(path)
+	return len(parts) > 0
+}
 
-// isSecrets reports whether a request is for Secrets. If in doubt, it returns true: any segment can be the resource.
-func isSecrets(path string) bool {
-	for i, p := range segments(path) {
-		if p == "secrets" && i%2 == 0 {
+// isSecrets reports whether a request is for Secrets. If in doubt, it returns true: any segment that is not a name can be the resource.
+func (g *gate) isSecrets(path string) bool {
+	parts, known := g.segments(path)
+	for i, p := range parts {
+		if p == "secrets" && (!known || i%2 == 0) {
 			return true
 		}
 	}

@@ -159,6 +159,14 @@ func has(list []string, names ...string) string {
 	return ""
 }
 
+// covers reports whether a rule names one of the resources, or its subresource for all resources, such as */token.
+func covers(p *rbacv1.PolicyRule, resources ...string) bool {
+	return slices.ContainsFunc(resources, func(r string) bool {
+		_, subresource, ok := strings.Cut(r, "/")
+		return has(p.Resources, r) != "" || ok && has(p.Resources, "*/"+subresource) != ""
+	})
+}
+
 // excess returns the reason why a rule grants administrative permissions in the cluster, or an empty string.
 func excess(p *rbacv1.PolicyRule) string {
 	if v := has(p.Verbs, "*", "escalate", "bind", "impersonate"); v != "" {
@@ -181,8 +189,7 @@ func excess(p *rbacv1.PolicyRule) string {
 	if has(p.APIGroups, "admissionregistration.k8s.io", "apiregistration.k8s.io") != "" {
 		return "allows creating webhooks, admission policies or APIServices"
 	}
-	if slices.Contains(p.APIGroups, "certificates.k8s.io") &&
-		has(p.Resources, "certificatesigningrequests/approval", "certificatesigningrequests/status") != "" {
+	if slices.Contains(p.APIGroups, "certificates.k8s.io") && covers(p, "certificatesigningrequests/approval", "certificatesigningrequests/status") {
 		return "allows issuing certificates for any user"
 	}
 	return delegated(p)
@@ -208,11 +215,11 @@ func delegating(group string) bool {
 // coreExcess is like excess, for a rule about the core API group.
 func coreExcess(p *rbacv1.PolicyRule) string {
 	switch {
-	case has(p.Verbs, "get", "list", "watch") != "" && has(p.Resources, "secrets") != "" && len(p.ResourceNames) == 0:
+	case has(p.Verbs, "get", "list", "watch") != "" && covers(p, "secrets") && len(p.ResourceNames) == 0:
 		return "allows reading all Secrets"
-	case has(p.Resources, "nodes/proxy") != "":
+	case covers(p, "nodes/proxy"):
 		return "grants nodes/proxy, which allows running commands in all Pods"
-	case has(p.Verbs, "create", "update", "patch") != "" && has(p.Resources, "serviceaccounts/token") != "":
+	case has(p.Verbs, "create", "update", "patch") != "" && covers(p, "serviceaccounts/token"):
 		return "allows creating tokens for all ServiceAccounts"
 	}
 	return ""

@@ -19,7 +19,7 @@ import (
 )
 
 // format is increased when the rules change, so that installed modules are checked against the new rules.
-const format = 3
+const format = 4
 
 // namespaceKind is the kind of namespaces. systemNamespace is the namespace whose objects have cluster-wide permissions.
 const (

@@ -222,12 +222,12 @@ func (c *Composer) build(ctx context.Context, out *Component, objects []*unstruc
 		if err != nil {
 			return err
 		}
+		if err := c.Bundle.Confine(u); err != nil {
+			return err
+		}
 		if holdsInventories(u, c.Inventory.Namespace) {
 			out.NamespaceMetadata = &NamespaceMetadata{Name: u.GetName(), Labels: u.GetLabels(), Annotations: u.GetAnnotations()}
 			continue
-		}
-		if err := c.Bundle.Confine(u); err != nil {
-			return err
 		}
 		o, err := out.desire(u, m, c.Labels)
 		switch {

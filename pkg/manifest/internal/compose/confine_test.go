@@ -30,6 +30,8 @@ func TestConfinement(t *testing.T) {
 			switch u.GetName() {
 			case "bad":
 				return errors.New("is bad")
+			case "kyma-system":
+				return errors.New("is not allowed")
 			case "panics":
 				panic("oh")
 			}
@@ -50,7 +52,12 @@ func TestConfinement(t *testing.T) {
 		"Plain":     {reason: "The check applies to plain objects.", bundle: bundle.Bundle{Installs: []bundle.Install{plainOf("web", configMap("bad"))}}, part: "web", want: "ConfigMap apps/bad: is bad"},
 		"Resource":  {reason: "The check applies to the custom resource.", bundle: bundle.Bundle{Resource: unmarshal(t, configMap("r"))}, part: object.PartResource, want: "ConfigMap default/r: metadata.namespace: not allowed"},
 		"Namespace": {reason: "An object may name its namespace.", bundle: bundle.Bundle{Installs: []bundle.Install{plainOf("web", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: kube-system}}")}}, part: "web", want: "ConfigMap kube-system/a: metadata.namespace: not allowed"},
-		"Release":   {reason: "The release record is in a namespace too.", bundle: bundle.Bundle{Installs: []bundle.Install{elsewhere}}, part: "web", want: "namespace of the release: not allowed"},
+		"Inventories": {
+			reason: "The namespace of the inventories is not labeled if the module must not contain it.",
+			bundle: bundle.Bundle{Installs: []bundle.Install{plainOf("web", "{apiVersion: v1, kind: Namespace, metadata: {name: kyma-system, labels: {a: b}}}")}},
+			part:   "web", want: "Namespace kyma-system: is not allowed",
+		},
+		"Release": {reason: "The release record is in a namespace too.", bundle: bundle.Bundle{Installs: []bundle.Install{elsewhere}}, part: "web", want: "namespace of the release: not allowed"},
 		"Config": {
 			reason: "The config layer of the module can name it.",
 			bundle: bundle.Bundle{Installs: []bundle.Install{chartOf("web", configMap("a"))}, Config: configLayer("configs: [{name: web, clientConfig: 'Namespace=kube-system'}]")},
