@@ -234,8 +234,10 @@ func (f *flags) work(app *kingpin.Application) {
 	app.Flag("cache-dir", "Directory in which pulled blobs are cached.").Default(filepath.Join(os.TempDir(), "provider-kyma")).StringVar(&f.cacheDir)
 	app.Flag("cache-size", "Maximum size of the cache directory, in bytes. The least recently used blobs are evicted first.").
 		Default("1073741824").Int64Var(&f.cacheSize)
-	app.Flag("max-archive-size", "Maximum size of a chart or layer, in bytes.").Default("67108864").Int64Var(&f.maxArchive)
-	app.Flag("max-unpacked-size", "Maximum unpacked size of a chart or layer, in bytes.").Default("536870912").Int64Var(&f.maxUnpacked)
+	app.Flag("max-archive-size", "Maximum size of a chart or layer, in bytes. Defaults to 67108864 (64 MiB), or less "+
+		"if the memory limit of the container is low.").Int64Var(&f.maxArchive)
+	app.Flag("max-unpacked-size", "Maximum unpacked size of a chart or layer, in bytes. Defaults to 536870912 (512 MiB), or less "+
+		"if the memory limit of the container is low.").Int64Var(&f.maxUnpacked)
 	app.Flag("max-archive-files", "Maximum number of files in a chart or layer.").Default("10000").IntVar(&f.maxFiles)
 }
 

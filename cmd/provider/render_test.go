@@ -11,8 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/bytelru"
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 )
 
 func TestBudgetOf(t *testing.T) {
@@ -88,13 +91,53 @@ func TestDivision(t *testing.T) {
 			}
 			before := debug.SetMemoryLimit(heap)
 			defer debug.SetMemoryLimit(before)
-			states, responses, inventories := heap/4, max(heap/4, 64*mib), heap/4
-			caches := bytelru.Scaled(cachesSize)
-			if parts := states + responses + inventories + caches; parts > heap {
+			states, responses, inventories := heap/16*3, max(heap/4, 64*mib), heap/16*3
+			caches, archives := bytelru.Scaled(cachesSize), unpackedShare*archiveLimits(archive.Limits{}, logging.NewNopLogger()).Uncompressed
+			if parts := states + responses + inventories + caches + archives; parts > heap {
 				t.Errorf("\n%s\nwant parts of the heap of %d bytes, got %d", tc.reason, heap, parts)
 			}
 			if tc.most < math.MaxInt64 && heap+int64(b.processes)*b.memory > tc.limit*tc.most/100 {
 				t.Errorf("\n%s\nwant at most %d %% of %d, got %d and %d processes with %d", tc.reason, tc.most, tc.limit, heap, b.processes, b.memory)
+			}
+		})
+	}
+}
+
+// TestArchiveLimits checks the limits of archives in containers with the memory limits of the documentation.
+func TestArchiveLimits(t *testing.T) {
+	const kib, mib, gib = int64(1) << 10, int64(1) << 20, int64(1) << 30
+	type want struct{ Compressed, Uncompressed, One int64 } // in KiB
+	cases := map[string]struct {
+		reason string
+		flags  archive.Limits
+		limit  int64
+		want   want
+	}{
+		"512MiB":   {reason: "The smallest container fits what charts and modules need in practice.", limit: 512 * mib, want: want{8601, 17203, 25804}},
+		"1GiB":     {reason: "The default container fits twice as much.", limit: gib, want: want{17203, 34406, 51609}},
+		"2GiB":     {reason: "The limits grow with the memory.", limit: 2 * gib, want: want{34406, 68812, 103219}},
+		"4GiB":     {reason: "The limits are parts of what the rendering processes leave.", limit: 4 * gib, want: want{64 << 10, 137625, 206438}},
+		"64GiB":    {reason: "A large container does not raise the limits.", limit: 64 * gib, want: want{64 << 10, 512 << 10, 768 << 10}},
+		"Unpacked": {reason: "A flag is kept even if it does not fit, and raises the limit of all archives.", flags: archive.Limits{Uncompressed: gib}, limit: gib, want: want{17203, 1 << 20, 1536 << 10}},
+		"Packed":   {reason: "The same applies to the size of the archive itself.", flags: archive.Limits{Compressed: gib}, limit: gib, want: want{1 << 20, 34406, 3 << 20}},
+		"Huge":     {reason: "A flag can be the largest number.", flags: archive.Limits{Compressed: math.MaxInt64, Uncompressed: math.MaxInt64}, limit: gib, want: want{math.MaxInt64 / kib, math.MaxInt64 / kib, math.MaxInt64 / 4 * 3 / kib}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			defer debug.SetMemoryLimit(debug.SetMemoryLimit(budgetOf(automatic, automatic, tc.limit).heap(tc.limit)))
+			l := archiveLimits(tc.flags, logging.NewNopLogger())
+			ctx, done := decoding.HoldArchive(t.Context())
+			defer done()
+			// The most that one archive gets.
+			one := int64(0)
+			for step := int64(1) << 62; step > 0; step /= 2 {
+				if l.Archives.Take(ctx, step) == nil {
+					one += step
+				}
+			}
+			got := want{Compressed: l.Compressed / kib, Uncompressed: l.Uncompressed / kib, One: one / kib}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\narchiveLimits(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -45,7 +45,8 @@ func setup(
 	if err != nil {
 		return nil, err
 	}
-	limits, agent := archive.Limits{Compressed: f.maxArchive, Uncompressed: f.maxUnpacked, Files: f.maxFiles}, "provider-kyma/"+version.Version
+	agent := "provider-kyma/" + version.Version
+	limits := archiveLimits(archive.Limits{Compressed: f.maxArchive, Uncompressed: f.maxUnpacked, Files: f.maxFiles}, log)
 	puller, err := newPuller(f, pull.WithLimits(limits), pull.WithUserAgent(agent), pull.WithGuard(guard), pull.WithObserver(m.StepSeconds.Of("pull")))
 	if err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ type Budget struct {
 // New returns a budget of a number of bytes.
 func New(size int64) *Budget {
 	rest := size - size/rawShare
-	return &Budget{raw: newRaw(size / rawShare), decoding: semaphore.NewWeighted(rest), most: rest}
+	return &Budget{raw: newRaw(size/rawShare, size/rawShare/2, patience, ErrBusy), decoding: semaphore.NewWeighted(rest), most: rest}
 }
 
 // Scaled returns a budget of a quarter of the memory limit of the process, but at least 64 MiB and at most 1 GiB.

@@ -12,12 +12,13 @@ import (
 // patience is the time that an incomplete response has, while others wait for its memory.
 const patience = 2 * time.Second
 
-// raw is the memory of incomplete responses. The oldest one always gets the memory that it needs, which is at most half: the others
-// leave that much. Therefore, no two of them wait for each other, and only a server that sends slowly holds memory that others wait
-// for.
+// raw is the memory of incomplete responses. The oldest one always gets the memory that it needs, which is at most the maximum: the
+// others leave that much. Therefore, no two of them wait for each other, and only a server that sends slowly holds memory that others
+// wait for.
 type raw struct {
-	size     int64
-	patience time.Duration
+	size, most int64
+	patience   time.Duration
+	busy       error // of a response that must end because others wait
 
 	mu   sync.Mutex
 	left int64
@@ -27,19 +28,20 @@ type raw struct {
 	changed chan struct{}
 }
 
-func newRaw(size int64) *raw {
-	return &raw{size: size, patience: patience, left: size, reading: list.New(), changed: make(chan struct{})}
+func newRaw(size, most int64, patience time.Duration, busy error) *raw {
+	return &raw{size: size, most: most, patience: patience, busy: busy, left: size, reading: list.New(), changed: make(chan struct{})}
 }
 
 // A part is the memory of one response.
 type part struct {
-	raw     *raw
-	bytes   int64
-	at      *list.Element // nil if it is not in the list
-	since   time.Time
-	waiting bool
-	evicted bool
-	abort   context.CancelFunc
+	raw      *raw
+	bytes    int64
+	at       *list.Element // nil if it is not in the list
+	since    time.Time
+	waiting  bool
+	evicted  bool
+	complete bool
+	abort    context.CancelFunc
 }
 
 // begin returns the memory of a new response, which is none. Abort is called if it must end.
@@ -71,16 +73,19 @@ func (p *part) try(n int64) (changed <-chan struct{}, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if p.evicted {
-		return nil, ErrBusy
+		return nil, r.busy
 	}
-	if p.at == nil {
+	if p.at == nil && !p.complete {
 		p.at, p.since = r.reading.PushBack(p), time.Now()
 	}
 	keep := int64(0)
-	if oldest := r.partOf(r.reading.Front()); oldest != p {
-		keep = r.size/2 - oldest.bytes
+	if e := r.reading.Front(); e != nil && e != p.at {
+		keep = r.most - r.partOf(e).bytes
 	}
-	if p.waiting = r.left-n < keep; p.waiting {
+	switch p.waiting = r.left-n < keep; {
+	case p.waiting && p.complete:
+		return nil, r.busy // Nothing is left for it, and its memory cannot be taken from it.
+	case p.waiting:
 		return r.changed, nil
 	}
 	r.left -= n
@@ -103,13 +108,33 @@ func (r *raw) evictSlow() {
 	}
 }
 
-// complete means that the response is complete. Its memory is no longer taken from it.
-func (p *part) complete() error {
+// give returns some of the memory of a response.
+func (p *part) give(n int64) {
+	r := p.raw
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !p.evicted {
+		r.left += n
+		p.bytes -= n
+		r.wake()
+	}
+}
+
+// fits reports whether the memory of a response may become larger by a number of bytes.
+func (p *part) fits(n int64) bool {
+	p.raw.mu.Lock()
+	defer p.raw.mu.Unlock()
+	return n <= p.raw.most-p.bytes
+}
+
+// finish means that the response is complete. Its memory is no longer taken from it, and it no longer waits for more.
+func (p *part) finish() error {
 	p.raw.mu.Lock()
 	defer p.raw.mu.Unlock()
 	if p.evicted {
-		return ErrBusy
+		return p.raw.busy
 	}
+	p.complete = true
 	p.raw.unlist(p)
 	return nil
 }
@@ -121,12 +146,12 @@ func (p *part) end() {
 	p.raw.remove(p)
 }
 
-// reason returns ErrBusy if an error is the consequence of an eviction.
+// reason returns another error if an error is the consequence of an eviction.
 func (p *part) reason(err error) error {
 	p.raw.mu.Lock()
 	defer p.raw.mu.Unlock()
 	if p.evicted {
-		return ErrBusy
+		return p.raw.busy
 	}
 	return err
 }
@@ -144,6 +169,11 @@ func (r *raw) unlist(p *part) {
 		r.reading.Remove(p.at)
 		p.at = nil
 	}
+	r.wake()
+}
+
+// wake lets those that wait try again. The caller holds the lock.
+func (r *raw) wake() {
 	close(r.changed)
 	r.changed = make(chan struct{})
 }

@@ -44,7 +44,7 @@ func (b *Budget) Read(ctx context.Context, s Source) (content []byte, release fu
 	if content, err = readAll(ctx, s, p); err != nil {
 		return nil, nil, p.reason(err)
 	}
-	if err := p.complete(); err != nil {
+	if err := p.finish(); err != nil {
 		return nil, nil, err
 	}
 	release, err = b.acquire(ctx, &s, content[min(s.Skip, len(content)):])

@@ -30,7 +30,7 @@ func (r *Resolver) customResource(ctx context.Context, reg artifact.Registry, s 
 	if err != nil {
 		return nil, errors.Wrapf(err, "resource %s", resourceDefaultCR)
 	}
-	raw, err := decodeCustomResource(layer, r.limits)
+	raw, err := decodeCustomResource(layer, r.limits.In(ctx))
 	return raw, classify(err, "resource "+resourceDefaultCR)
 }
 
@@ -41,6 +41,7 @@ func CustomResource(layer []byte) (*runtime.RawExtension, error) {
 }
 
 func decodeCustomResource(layer []byte, l archive.Limits) (*runtime.RawExtension, error) {
+	l.File = maxData
 	files, err := archive.ReadLayer(layer, l)
 	if err != nil {
 		return nil, err

@@ -2,7 +2,11 @@
 
 package module
 
-import "github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+import (
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
+)
 
 // An InvalidError reports that a ModuleTemplate, or the component descriptor that it names, cannot be used, so that a
 // retry does not help. Other errors are failures to fetch, which may be temporary.
@@ -20,14 +24,14 @@ func invalidf(format string, args ...any) error {
 	return &InvalidError{err: errors.Errorf(format, args...)}
 }
 
-// classify adds the field to an error of reading components. Unless a fetch failed, it returns an InvalidError.
+// classify adds the field to an error of reading components. Unless a fetch failed, or there was no memory, it returns an InvalidError.
 func classify(err error, field string) error {
 	if err == nil {
 		return nil
 	}
 	var f *fetchError
 	var i *InvalidError
-	if errors.As(err, &f) || errors.As(err, &i) {
+	if errors.As(err, &f) || errors.As(err, &i) || errors.Is(err, decoding.ErrArchivesBusy) {
 		return errors.Wrap(err, field)
 	}
 	return &InvalidError{err: errors.Wrap(err, field)}

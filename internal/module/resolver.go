@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
@@ -44,6 +45,8 @@ type Resolution struct {
 // Resolve resolves a template. The error is an *InvalidError if the template or its component is at fault, and another
 // one if something cannot be fetched. Equal faults give equal messages.
 func (r *Resolver) Resolve(ctx context.Context, regs oci.Registries, t *v1alpha1.ModuleTemplate) (*Resolution, error) {
+	ctx, done := decoding.HoldArchive(ctx)
+	defer done()
 	name := NameOf(t)
 	reg := &registry{puller: r.puller, regs: regs}
 	o, err := r.origin(ctx, reg, t, "")
@@ -97,6 +100,8 @@ func installsOf(all []v1alpha1.ModuleResource) int {
 // Components returns the components that the status of a template refers to, the module's own first. It fetches them by
 // the digest in the status, so that a version that has been pushed again since changes nothing.
 func (r *Resolver) Components(ctx context.Context, regs oci.Registries, t *v1alpha1.ModuleTemplate) ([]*ocm.Descriptor, error) {
+	ctx, done := decoding.HoldArchive(ctx)
+	defer done()
 	o, err := r.origin(ctx, &registry{puller: r.puller, regs: regs}, t, t.Status.Digest)
 	if err != nil {
 		return nil, err

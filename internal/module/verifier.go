@@ -13,6 +13,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/bytelru"
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
@@ -55,6 +56,8 @@ func (v *Verifier) Verify(ctx context.Context, regs oci.Registries, p *v1alpha1.
 	if known, ok := v.results.Get(id); ok {
 		return known.root, known.err
 	}
+	ctx, done := decoding.HoldArchive(ctx)
+	defer done()
 	o, err := originOf(ctx, &registry{puller: v.puller, regs: regs}, p)
 	if err != nil {
 		return Root{}, untrusted(err)

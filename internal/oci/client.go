@@ -3,13 +3,14 @@
 package oci
 
 import (
-	"bytes"
 	"context"
-	"io"
 	"net/http"
 	"strings"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 )
 
 // A Kind is the kind of content in the API of a registry.
@@ -23,9 +24,6 @@ const (
 
 const (
 	digestHeader = "Docker-Content-Digest"
-
-	// maxUpfront bounds the memory allocated because of a header alone, in bytes.
-	maxUpfront = 4 << 20
 
 	// accepted lists the supported manifest types, and the types of indexes, so that indexes result in a clear error.
 	accepted = "application/vnd.oci.image.manifest.v1+json, " +
@@ -81,11 +79,13 @@ func (p *Pool) with(ctx context.Context, r *Repository, action string, f func(c 
 	}
 }
 
-// Get returns one blob or manifest, of at most limit bytes.
+// Get returns one blob or manifest, of at most limit bytes. Its memory counts as that of the archive of the context, if any.
 func (p *Pool) Get(ctx context.Context, r *Repository, kind Kind, reference string, limit int64) ([]byte, error) {
+	ctx, done := decoding.HoldArchive(ctx)
+	defer done()
 	var data []byte
 	err := p.request(ctx, r, http.MethodGet, kind, reference, func(resp *http.Response) (err error) {
-		data, err = readAll(resp, limit, strings.TrimSuffix(string(kind), "s"))
+		data, err = p.readAll(ctx, resp, limit, strings.TrimSuffix(string(kind), "s"))
 		return err
 	})
 	return data, err
@@ -141,17 +141,10 @@ func (p *Pool) request(
 }
 
 // readAll reads a body of at most limit bytes.
-func readAll(resp *http.Response, limit int64, what string) ([]byte, error) {
-	if resp.ContentLength > limit {
+func (p *Pool) readAll(ctx context.Context, resp *http.Response, limit int64, what string) ([]byte, error) {
+	data, err := p.Archives.Read(ctx, resp.Body, resp.ContentLength, limit)
+	if errors.Is(err, decoding.ErrTooLarge) {
 		return nil, &tooLargeError{what: what, limit: limit}
 	}
-	var b bytes.Buffer
-	b.Grow(int(min(max(resp.ContentLength, 0), maxUpfront)) + bytes.MinRead)
-	if _, err := b.ReadFrom(io.LimitReader(resp.Body, limit+1)); err != nil {
-		return nil, err
-	}
-	if int64(b.Len()) > limit {
-		return nil, &tooLargeError{what: what, limit: limit}
-	}
-	return b.Bytes(), nil
+	return data, err
 }

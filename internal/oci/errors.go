@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
 	"github.com/crossplane-contrib/provider-kyma/internal/printable"
 )
@@ -52,7 +53,11 @@ type tooLargeError struct {
 }
 
 func (e *tooLargeError) Error() string {
-	return fmt.Sprintf("%s is larger than the limit of %d bytes", e.what, e.limit)
+	text := fmt.Sprintf("%s is larger than the limit of %d bytes", e.what, e.limit)
+	if e.what == "blob" || e.what == "chart" {
+		text += " (--max-archive-size of the provider)"
+	}
+	return text
 }
 
 // errDowngrade stops a redirect from HTTPS to HTTP.
@@ -137,7 +142,7 @@ func mayEnd(err error) bool {
 	var dns *net.DNSError
 	var network net.Error
 	switch {
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), transient(err):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), errors.Is(err, decoding.ErrArchivesBusy), transient(err):
 		return true
 	case Status(err) != 0:
 		return false
@@ -162,6 +167,13 @@ func (a *advice) explainCause(err error, host string) error {
 	var large *tooLargeError
 	if errors.As(err, &large) {
 		return large
+	}
+	if errors.Is(err, decoding.ErrArchivesBusy) {
+		return decoding.ErrArchivesBusy
+	}
+	var share *decoding.ArchiveError
+	if errors.As(err, &share) {
+		return share
 	}
 	var none *credentialsError
 	if errors.As(err, &none) {

@@ -50,7 +50,7 @@ func TestExplain(t *testing.T) {
 		"Denied":      {reason: "The message of the registry is reduced to one line.", err: answer(403, transport.Diagnostic{Code: "DENIED", Message: "a\n\tb\x00"}), want: `host "reg.example.org" denies access with these credentials (403 Forbidden): check pullSecretRef for the host in spec.registries of the ProviderConfig: DENIED: a b`},
 		"Long":        {reason: "The message of the registry is truncated.", err: answer(500, transport.Diagnostic{Code: "X", Message: strings.Repeat("y", 1000)}), want: `host "reg.example.org" returned 500 Internal Server Error: X: ` + strings.Repeat("y", maxReason-3) + "…"},
 		"SentOn":      {reason: "If the server of a redirect fails, the error names both hosts.", err: &statusError{code: 404, host: "cdn.example.org"}, want: `host "reg.example.org" redirected the request: host "cdn.example.org" does not have the requested content (404 Not Found)`},
-		"TooLarge":    {reason: "A limit of the provider is not explained as a failure of the host.", err: &tooLargeError{what: "blob", limit: 5}, want: "blob is larger than the limit of 5 bytes"},
+		"TooLarge":    {reason: "A limit of the provider is not explained as a failure of the host.", err: &tooLargeError{what: "blob", limit: 5}, want: "blob is larger than the limit of 5 bytes (--max-archive-size of the provider)"},
 		"Other":       {reason: "The error does not contain the URL, because its query may be secret.", err: at(errors.New("odd\nthing")), want: `host "reg.example.org": odd thing`},
 	}
 	for name, tc := range cases {

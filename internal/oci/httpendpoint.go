@@ -11,6 +11,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 )
 
 const maxRedirects = 10
@@ -96,8 +98,10 @@ type Page struct {
 }
 
 // Fetch returns the content of s, of at most limit bytes, or an unchanged Page if the content still matches known.
-// what names the content in errors.
+// what names the content in errors. Its memory counts as that of the archive of the context, if any.
 func (p *Pool) Fetch(ctx context.Context, s *HTTPEndpoint, known Validators, limit int64, what string) (Page, error) {
+	ctx, done := decoding.HoldArchive(ctx)
+	defer done()
 	var result Page
 	err := p.roundTrip(ctx, s, http.MethodGet, known, func(resp *http.Response) error {
 		if resp.StatusCode == http.StatusNotModified && known != (Validators{}) {
@@ -107,7 +111,7 @@ func (p *Pool) Fetch(ctx context.Context, s *HTTPEndpoint, known Validators, lim
 		if resp.StatusCode != http.StatusOK {
 			return &statusError{code: resp.StatusCode, host: resp.Request.URL.Host}
 		}
-		data, err := readAll(resp, limit, what)
+		data, err := p.readAll(ctx, resp, limit, what)
 		result = Page{
 			Data:       data,
 			Validators: Validators{etag: resp.Header.Get("ETag"), modified: resp.Header.Get("Last-Modified")},

@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"k8s.io/utils/lru"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
 )
 
@@ -35,6 +36,8 @@ const (
 type Pool struct {
 	// Pauses are the delays before each retry of a failed request. Set them before the first request.
 	Pauses []time.Duration
+	// Archives bounds the memory of bodies while they are read. Nil means unbounded. Set it before the first request.
+	Archives *decoding.Archives
 
 	agent string
 	limit int64

@@ -24,6 +24,7 @@ const maxArchiveDepth = 8
 // loader would unpack them too, but without a limit for an archive that contains itself.
 type expander struct {
 	limits Limits
+	take   func(n int64) error
 	size   int64
 	out    []*loader.BufferedFile
 }
@@ -80,7 +81,7 @@ func (x *expander) archive(name string, data []byte, depth int) error {
 		return errors.Errorf("archives of dependencies are nested more than %d levels deep", maxArchiveDepth)
 	}
 	left := Limits{Uncompressed: x.limits.Uncompressed - x.size, Files: x.limits.Files - len(x.out)}
-	files, err := untar(data, left)
+	files, err := x.untar(data, left)
 	if err != nil {
 		return errors.Wrapf(err, "dependency %s", name)
 	}
@@ -106,8 +107,11 @@ func isDependencyArchive(name string) bool {
 	return true
 }
 
+// perFile is the memory of a file without its name and content, in bytes.
+const perFile = 256
+
 // untar reads a packed chart: a gzipped tar with one top-level directory, whose name it drops, as Helm does.
-func untar(data []byte, l Limits) ([]input.File, error) {
+func (x *expander) untar(data []byte, l Limits) ([]input.File, error) {
 	gz, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return nil, errors.Wrap(err, "not a gzipped archive")
@@ -142,12 +146,25 @@ func untar(data []byte, l Limits) ([]input.File, error) {
 		if h.Size > l.Uncompressed {
 			return nil, errors.Errorf("the unpacked chart is larger than the limit of %d bytes", l.Uncompressed)
 		}
-		b, err := io.ReadAll(tr)
+		b, err := x.read(tr, name, h.Size)
 		if err != nil {
 			return nil, errors.Wrapf(err, "cannot read %q", name)
 		}
 		out = append(out, input.File{Name: name, Data: b})
 	}
+}
+
+// read reads a file of an archive, unless it is larger than add allows.
+func (x *expander) read(tr *tar.Reader, name string, size int64) ([]byte, error) {
+	if size > input.MaxFile && !isDependencyArchive(name) {
+		return nil, errors.Errorf("it is larger than %d bytes", input.MaxFile)
+	}
+	if err := x.take(size + int64(len(name)) + perFile); err != nil {
+		return nil, err
+	}
+	data := make([]byte, size)
+	_, err := io.ReadFull(tr, data)
+	return data, err
 }
 
 // archiveName returns the name of a regular file without its top-level directory.

@@ -35,6 +35,7 @@ func DefaultLimits() Limits {
 type LoadOption func(*loadOptions)
 
 type loadOptions struct {
+	take   func(n int64) error
 	limits Limits
 	digest string
 }
@@ -42,6 +43,11 @@ type loadOptions struct {
 // WithLimits sets the limits of the chart, dependencies included.
 func WithLimits(l Limits) LoadOption {
 	return func(o *loadOptions) { o.limits = l }
+}
+
+// WithMemory sets a function that waits until there is memory for a number of bytes that are unpacked. By default, there always is.
+func WithMemory(take func(n int64) error) LoadOption {
+	return func(o *loadOptions) { o.take = take }
 }
 
 // WithDigest sets the result of Chart.Digest, usually the digest of the archive that contained the files. Without it,
@@ -62,7 +68,7 @@ const (
 // chart is packed. Load refuses library charts, charts with an invalid Chart.yaml, and charts whose declared
 // dependencies are missing in charts/.
 func Load(files []input.File, o ...LoadOption) (c *Chart, err error) {
-	opts := loadOptions{limits: DefaultLimits()}
+	opts := loadOptions{limits: DefaultLimits(), take: func(int64) error { return nil }}
 	for _, fn := range o {
 		fn(&opts)
 	}
@@ -81,7 +87,7 @@ func Load(files []input.File, o ...LoadOption) (c *Chart, err error) {
 		}
 	}()
 
-	x := &expander{limits: opts.limits}
+	x := &expander{limits: opts.limits, take: opts.take}
 	if err := x.add("", files, 0); err != nil {
 		return nil, errors.Wrapf(err, "chart %q", name)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
@@ -139,6 +140,17 @@ func TestLoad(t *testing.T) {
 			files:  app.with(tree{"c": strings.Repeat("0", input.MaxFile+1)}),
 			want:   want{Err: `chart "app": c is larger than 5242880 bytes`},
 		},
+		"DependencyFile": {
+			reason: "A file of a packed dependency that is too large is refused by its header.",
+			files:  needs.with(tree{"charts/child.tgz": child.with(tree{"c": strings.Repeat("0", input.MaxFile+1)}).tgz(t, "child")}),
+			want:   want{Err: `chart "app": dependency charts/child.tgz: cannot read "c": it is larger than 5242880 bytes`},
+		},
+		"DependencyMemory": {
+			reason: "What a packed dependency contains takes memory before it is read.",
+			files:  needs.with(tree{"charts/child.tgz": child.with(tree{"c": strings.Repeat("0", 1<<20)}).tgz(t, "child")}),
+			opts:   []LoadOption{WithMemory(bounded(1 << 20))},
+			want:   want{Err: `chart "app": dependency charts/child.tgz: cannot read "c": no memory`},
+		},
 		"Aliases": {
 			reason: "Nested aliases of dependencies are limited.",
 			files: aliases("app", "mid").with(aliases("mid", "low").below("charts/mid")).
@@ -175,6 +187,16 @@ func TestLoad(t *testing.T) {
 				t.Errorf("\n%s\nLoad(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// bounded returns a function that allows a number of bytes.
+func bounded(most int64) func(n int64) error {
+	return func(n int64) error {
+		if most -= n; most < 0 {
+			return errors.New("no memory")
+		}
+		return nil
 	}
 }
 

@@ -24,7 +24,7 @@ func (c Content) Layer(p Puller, allowed RegistriesFunc, l archive.Limits) libra
 			return library.Content{}, err
 		}
 		return library.Content{Digest: a.Digest, Files: func() ([]library.File, error) {
-			files, err := c.Read(a.Data, l)
+			files, err := c.Read(a.Data, l.In(ctx))
 			if err != nil {
 				return nil, err
 			}

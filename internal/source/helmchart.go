@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/pull"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 	"github.com/crossplane-contrib/provider-kyma/internal/source/digest"
 )
 
@@ -67,7 +68,13 @@ func (*helmChart) SignedDigest() (string, error) {
 
 // Content returns the content of the chart.
 func (h *helmChart) Content() Content {
-	return Content{Digest: digest.OfChart(h.url, h.name, h.version), Fetch: h.fetch, Read: archive.Read}
+	return Content{Digest: digest.OfChart(h.url, h.name, h.version), Fetch: h.fetch, Read: readChart}
+}
+
+// readChart returns the files of a chart, none of which is larger than a chart can have.
+func readChart(data []byte, l archive.Limits) ([]archive.File, error) {
+	l.File = input.MaxFile
+	return archive.Read(data, l)
 }
 
 func (h *helmChart) fetch(ctx context.Context, p Puller, allowed RegistriesFunc) (pull.Artifact, error) {

@@ -4,7 +4,6 @@ package source
 
 import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/source/digest"
 )
 
@@ -22,5 +21,5 @@ func OCIRef(repo, name, ref string) *v1alpha1.Source {
 
 // Content returns the content of the chart.
 func (o *ociRef) Content() Content {
-	return Content{Digest: digest.OfBlob(digest.Chart, o.ref), Fetch: o.fetch(Puller.ChartByDigest), Read: archive.Read}
+	return Content{Digest: digest.OfBlob(digest.Chart, o.ref), Fetch: o.fetch(Puller.ChartByDigest), Read: readChart}
 }

@@ -68,16 +68,16 @@ type memory struct {
 	measuredSize int64
 }
 
-// All memories together take at most a quarter of the memory limit of the process, or memoryDefault bytes if there is no limit.
+// All memories together take at most memoryShare sixteenths of the memory limit of the process, or memoryDefault bytes if there is no limit.
 // A dropped memory costs one additional request.
 const (
-	memoryShare   = 4
+	memoryShare   = 3
 	memoryDefault = 1 << 30
 )
 
 func memoryLimit() int64 {
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
-		return limit / memoryShare
+		return limit / 16 * memoryShare
 	}
 	return memoryDefault
 }

@@ -24,12 +24,12 @@ type File struct {
 
 // Read reads a tar, with or without gzip, into its regular files, sorted by name. It skips directories. It fails on
 // anything that does not belong in an archive of text files (absolute paths, paths with .., links, devices, sparse files,
-// duplicate names), on content beyond the limits, and on damaged archives. It unpacks as a stream and stops at the limit,
-// so a small archive cannot use much memory.
+// duplicate names), on content beyond the limits, and on damaged archives. It unpacks as a stream, waits until there is
+// memory for a file before it reads the file, and stops at the limit, so a small archive cannot use much memory.
 func Read(data []byte, l Limits) ([]File, error) {
 	l = l.WithDefaults()
 	if int64(len(data)) > l.Compressed {
-		return nil, errors.Wrap(&tooLargeError{what: "the archive", limit: l.Compressed}, "cannot read archive")
+		return nil, errors.Wrap(packedError("the archive", l), "cannot read archive")
 	}
 	files, err := read(data, l)
 	return files, errors.Wrap(err, "cannot read archive")
@@ -48,8 +48,12 @@ func read(data []byte, l Limits) ([]File, error) {
 		}
 		r = z
 	}
+	most := int64(len(data))
+	if zipped {
+		most *= maxRatio
+	}
 	b := &boundedReader{r: r, left: l.Uncompressed, limit: l.Uncompressed}
-	a := &reader{tar: tar.NewReader(b), limits: l, seen: map[string]struct{}{}}
+	a := &reader{in: b, tar: tar.NewReader(b), most: most, limits: l, seen: map[string]struct{}{}}
 	for {
 		err := a.next()
 		if errors.Is(err, io.EOF) {
@@ -74,13 +78,18 @@ const (
 	// tarBlock is the minimum size of a tar: the header of its first file.
 	tarBlock = 512
 
-	// maxUpfront bounds the memory allocated because of a header alone, in bytes.
-	maxUpfront = 4 << 20
+	// maxRatio is the maximum ratio of the sizes of data before and after its compression with gzip, rounded up.
+	maxRatio = 1033
+
+	// perFile is the memory of a file without its name and content, in bytes.
+	perFile = 256
 )
 
 // A reader reads the entries of a tar one by one.
 type reader struct {
+	in      *boundedReader
 	tar     *tar.Reader
+	most    int64 // Maximum size of the tar because of the size of its data.
 	limits  Limits
 	entries int
 	seen    map[string]struct{}
@@ -110,7 +119,7 @@ func (a *reader) next() error {
 		return errors.Errorf("the archive contains %q twice", name)
 	}
 	a.seen[name] = struct{}{}
-	data, err := a.read(h)
+	data, err := a.read(h, name)
 	if err != nil {
 		return err
 	}
@@ -118,17 +127,21 @@ func (a *reader) next() error {
 	return nil
 }
 
-// read reads the file of h. It allocates memory for large files only as their bytes arrive, whatever size h claims.
-func (a *reader) read(h *tar.Header) ([]byte, error) {
-	if h.Size > a.limits.Uncompressed {
-		return nil, &tooLargeError{what: "the unpacked archive", limit: a.limits.Uncompressed}
+// read reads the file of h. It allocates no memory for a file that exceeds a limit, or whose size the archive cannot have.
+func (a *reader) read(h *tar.Header, name string) ([]byte, error) {
+	switch {
+	case h.Size > a.limits.File && path.Ext(name) != ".tgz":
+		return nil, errors.Errorf("file %q has %d bytes, which is more than the limit of %d bytes", name, h.Size, a.limits.File)
+	case h.Size > a.in.left:
+		return nil, unpackedError(a.limits.Uncompressed)
+	case h.Size > a.most:
+		return nil, damaged(io.ErrUnexpectedEOF)
 	}
-	if h.Size <= maxUpfront {
-		data := make([]byte, h.Size)
-		_, err := io.ReadFull(a.tar, data)
-		return data, damaged(err)
+	if err := a.limits.take(h.Size + int64(len(name)) + perFile); err != nil {
+		return nil, err
 	}
-	data, err := io.ReadAll(a.tar)
+	data := make([]byte, h.Size)
+	_, err := io.ReadFull(a.tar, data)
 	return data, damaged(err)
 }
 
@@ -194,7 +207,7 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
 	b.left -= int64(n)
 	if b.left < 0 {
-		return 0, &tooLargeError{what: "the unpacked archive", limit: b.limit}
+		return 0, unpackedError(b.limit)
 	}
 	return n, err
 }

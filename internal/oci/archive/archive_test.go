@@ -11,11 +11,16 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
+	"github.com/crossplane-contrib/provider-kyma/internal/heaptest"
 )
 
 func TestRead(t *testing.T) {
@@ -70,10 +75,12 @@ func TestRead(t *testing.T) {
 		"Duplicate":   {reason: "The second of two equal names is refused, cleaned or not.", data: tarOf(t, file("a", "1"), file("./a", "2")), err: `the archive contains "a" twice`},
 		"TooMany":     {reason: "100,000 files are more than the default allows.", data: gzipOf(t, tarOf(t, many...)), err: "the archive has more than the limit of 10000 entries"},
 		"TooManyDirs": {reason: "The limit for the number of files includes directories.", data: tarOf(t, link("a/", "", tar.TypeDir), link("b/", "", tar.TypeDir), link("c/", "", tar.TypeDir), file("d", "")), limits: small, err: "the archive has more than the limit of 3 entries"},
-		"Bomb":        {reason: "Unpacking stops at the limit.", data: gzipOf(t, tarOf(t, file("a", strings.Repeat("0", 1<<20)))), limits: small, err: "the unpacked archive is larger than the limit of 4096 bytes"},
+		"Bomb":        {reason: "Unpacking stops at the limit.", data: gzipOf(t, tarOf(t, file("a", strings.Repeat("0", 1<<20)))), limits: small, err: "the unpacked archive is larger than the limit of 4096 bytes (--max-unpacked-size of the provider)"},
 		"BombOfMany":  {reason: "The limit is for all files together.", data: gzipOf(t, tarOf(t, file("a", strings.Repeat("0", 2048)), file("b", strings.Repeat("0", 2048)))), limits: small, err: "the unpacked archive is larger than the limit of 4096 bytes"},
 		"BombAfter":   {reason: "Data after the end of the tar counts, too.", data: gzipOf(t, append(bytes.Clone(plain), make([]byte, 1<<20)...)), limits: small, err: "the unpacked archive is larger than the limit of 4096 bytes"},
-		"Compressed":  {reason: "The archive itself is bounded.", data: packed, limits: Limits{Compressed: 10}, err: "the archive is larger than the limit of 10 bytes"},
+		"File":        {reason: "A file that is too large is refused by its header.", data: tarOf(t, file("a/b", strings.Repeat("0", 101))), limits: Limits{File: 100}, err: `file "a/b" has 101 bytes, which is more than the limit of 100 bytes`},
+		"Nested":      {reason: "The limit of a file does not apply to an archive in the archive.", data: tarOf(t, file("charts/a.tgz", strings.Repeat("0", 101))), limits: Limits{File: 100}, want: []File{{Name: "charts/a.tgz", Data: []byte(strings.Repeat("0", 101))}}},
+		"Compressed":  {reason: "The archive itself is bounded.", data: packed, limits: Limits{Compressed: 10}, err: "the archive is larger than the limit of 10 bytes (--max-archive-size of the provider)"},
 		"CutGzip":     {reason: "A truncated gzip is found out even if the tar is complete.", data: packed[:len(packed)-4], err: "the archive is truncated"},
 		"CutTar":      {reason: "A truncated tar is found out.", data: plain[:515], err: "the archive is truncated"},
 		"BitFlip":     {reason: "The checksum of gzip is checked.", data: flip(packed, len(packed)-8), err: "the archive is damaged"},
@@ -106,13 +113,67 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReadLargeFile checks that a file that is larger than the initially allocated memory is read completely.
+// TestReadLargeFile checks that a large file takes no more memory than its content.
 func TestReadLargeFile(t *testing.T) {
-	want := strings.Repeat("x", maxUpfront+1)
-	got, err := Read(tarOf(t, file("a", want)), Limits{})
+	want := strings.Repeat("x", 32<<20)
+	data := tarOf(t, file("a", want))
+	before := fuzztest.Allocated()
+	got, err := Read(data, Limits{})
+	if allocated := fuzztest.Allocated() - before; allocated > 33<<20 {
+		t.Errorf("Read(...): allocated %d MiB for 32 MiB", allocated>>20)
+	}
 	if err != nil || len(got) != 1 || string(got[0].Data) != want {
 		t.Errorf("Read(...): %d files, error %v", len(got), err)
 	}
+}
+
+// bomb returns an archive with one file of zeros.
+func bomb(t *testing.T, name string, size int64) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	w := tar.NewWriter(z)
+	err := w.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Size: size})
+	if err == nil {
+		_, err = io.CopyN(w, zeros{}, size)
+	}
+	if err := errors.Join(err, w.Close(), z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestReadBombs checks that many archives of half a megabyte with a file of 511 MiB, which the default limits allow, do not take more
+// memory than all archives can have together.
+func TestReadBombs(t *testing.T) {
+	const all = 16 << 20
+	large, small := bomb(t, "layer.yaml", 511<<20), bomb(t, "layer.yaml", 8<<20)
+	limits := Limits{Archives: decoding.NewArchives(all)}
+	before := heaptest.Bytes()
+	var bombs, others sync.WaitGroup
+	for range 10 {
+		bombs.Go(func() {
+			ctx, done := decoding.HoldArchive(t.Context())
+			defer done()
+			files, err := Read(large, limits.In(ctx))
+			if !strings.Contains(text(err), "cannot read archive: the archive and its unpacked content are larger than 12582912 bytes") {
+				t.Errorf("Read(...): got %d files and %q", len(files), text(err))
+			}
+		})
+		others.Go(func() {
+			ctx, done := decoding.HoldArchive(t.Context())
+			defer done()
+			files, err := Read(small, limits.In(ctx))
+			if len(files) != 1 || len(files[0].Data) != 8<<20 || err != nil {
+				t.Errorf("Read(...): want each of the others to be read, got %d files and %v", len(files), err)
+			}
+			if grown := heaptest.Bytes() - before; grown > all+4<<20 {
+				t.Errorf("want at most %d bytes, got %d", all, grown)
+			}
+		})
+	}
+	bombs.Wait()
+	others.Wait()
 }
 
 // sparseTar changes the type of an entry behind the back of the writer, which

@@ -20,8 +20,8 @@ func ReadLayer(data []byte, l Limits) ([]File, error) {
 	if isArchive(data) {
 		return Read(data, l)
 	}
-	if limit := l.WithDefaults().Compressed; int64(len(data)) > limit {
-		return nil, errors.Wrap(&tooLargeError{what: "the layer", limit: limit}, "cannot read layer")
+	if l = l.WithDefaults(); int64(len(data)) > l.Compressed {
+		return nil, errors.Wrap(packedError("the layer", l), "cannot read layer")
 	}
 	if slices.Contains(data, 0) {
 		return nil, errors.New("cannot read layer: not a tar archive, a tar.gz archive or text")

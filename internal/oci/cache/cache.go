@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 )
 
@@ -22,12 +23,17 @@ const (
 // that do not have the digest, and it may drop content. Failing to store content costs a request later and is not an
 // error.
 type store interface {
+	// size returns the memory that get allocates, in bytes.
+	size(scope, digest string) int64
 	get(scope, digest string) ([]byte, bool)
 	put(scope, digest string, data []byte)
 }
 
 // A Cache serves content to callers that may have it. It is safe for concurrent use.
 type Cache struct {
+	// Archives bounds the memory of content that is read from the disk. Nil means unbounded. Set it before the first call.
+	Archives *decoding.Archives
+
 	store  store
 	grants *grants
 	locks  locks
@@ -86,7 +92,11 @@ func (c *Cache) Content(ctx context.Context, q Request) ([]byte, error) {
 }
 
 func (c *Cache) content(ctx context.Context, q Request) ([]byte, error) {
-	if data, ok := c.store.get(q.Scope, q.Digest); ok && int64(len(data)) <= q.Limit {
+	data, ok, err := c.Get(ctx, q.Scope, q.Digest, q.Limit)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
 		if c.grants.has(q.Grant) {
 			return data, nil
 		}
@@ -99,8 +109,9 @@ func (c *Cache) content(ctx context.Context, q Request) ([]byte, error) {
 			return data, nil
 		}
 		// Fetching it again gives the same grant.
+		c.Archives.Give(ctx, c.store.size(q.Scope, q.Digest))
 	}
-	data, err := q.Get(ctx)
+	data, err = q.Get(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -112,8 +123,22 @@ func (c *Cache) content(ctx context.Context, q Request) ([]byte, error) {
 	return data, nil
 }
 
-// Get returns the cached content, if any, to a caller that already has a grant.
-func (c *Cache) Get(scope, digest string) ([]byte, bool) { return c.store.get(scope, digest) }
+// Get returns the cached content of at most limit bytes, if any, to a caller that already has a grant. It waits until there is memory
+// for it.
+func (c *Cache) Get(ctx context.Context, scope, digest string, limit int64) ([]byte, bool, error) {
+	size := c.store.size(scope, digest)
+	if size > limit {
+		return nil, false, nil
+	}
+	if err := c.Archives.Take(ctx, size); err != nil {
+		return nil, false, err
+	}
+	data, ok := c.store.get(scope, digest)
+	if !ok {
+		c.Archives.Give(ctx, size)
+	}
+	return data, ok && int64(len(data)) <= limit, nil
+}
 
 // Put stores content that scope has just delivered.
 func (c *Cache) Put(scope, digest string, data []byte) { c.store.put(scope, digest, data) }

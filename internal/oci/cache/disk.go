@@ -27,7 +27,7 @@ const (
 // when read, so processes may share a directory, and neither a crash nor a faulty disk makes it return other content.
 type disk struct {
 	dir  string
-	size int64
+	most int64
 
 	// mu guards used and lets one goroutine at a time sweep.
 	mu sync.Mutex
@@ -40,7 +40,7 @@ func newDisk(dir string, size int64) (*disk, error) {
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot create the cache directory")
 	}
-	d := &disk{dir: dir, size: size}
+	d := &disk{dir: dir, most: size}
 	d.sweep()
 	return d, nil
 }
@@ -49,9 +49,17 @@ func (d *disk) path(scope, digest string) string {
 	return filepath.Join(d.dir, scope, "sha256", strings.TrimPrefix(digest, "sha256:"))
 }
 
+func (d *disk) size(scope, digest string) int64 {
+	info, err := os.Lstat(d.path(scope, digest))
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
 func (d *disk) get(scope, digest string) ([]byte, bool) {
 	path := d.path(scope, digest)
-	data, err := readRegular(path, d.size)
+	data, err := readRegular(path, d.most)
 	if err != nil {
 		return nil, false
 	}
@@ -66,12 +74,12 @@ func (d *disk) get(scope, digest string) ([]byte, bool) {
 }
 
 func (d *disk) put(scope, digest string, data []byte) {
-	if int64(len(data)) > d.size || publish(d.path(scope, digest), data) != nil {
+	if int64(len(data)) > d.most || publish(d.path(scope, digest), data) != nil {
 		return
 	}
 	d.mu.Lock()
 	d.used += int64(len(data))
-	full := d.used > d.size
+	full := d.used > d.most
 	d.mu.Unlock()
 	if full {
 		d.sweep()
@@ -110,10 +118,10 @@ func (d *disk) sweep() {
 	for _, path := range stale {
 		_ = os.Remove(path)
 	}
-	if used > d.size {
+	if used > d.most {
 		sort.Slice(files, func(i, j int) bool { return files[i].info.ModTime().Before(files[j].info.ModTime()) })
 		for _, f := range files {
-			if used <= d.size-d.size/10 {
+			if used <= d.most-d.most/10 {
 				break
 			}
 			if os.Remove(f.path) == nil {

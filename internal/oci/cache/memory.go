@@ -9,7 +9,7 @@ import (
 
 // A memory is a store that lives as long as the process.
 type memory struct {
-	size int64
+	most int64
 
 	// mu guards the fields below.
 	mu    sync.Mutex
@@ -24,8 +24,11 @@ type stored struct {
 }
 
 func newMemory(size int64) *memory {
-	return &memory{size: size, order: list.New(), byKey: map[string]*list.Element{}}
+	return &memory{most: size, order: list.New(), byKey: map[string]*list.Element{}}
 }
+
+// size returns 0, because get returns the bytes that the store has.
+func (m *memory) size(string, string) int64 { return 0 }
 
 func (m *memory) get(scope, digest string) ([]byte, bool) {
 	m.mu.Lock()
@@ -42,12 +45,12 @@ func (m *memory) put(scope, digest string, data []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	key := scope + " " + digest
-	if _, ok := m.byKey[key]; ok || int64(len(data)) > m.size {
+	if _, ok := m.byKey[key]; ok || int64(len(data)) > m.most {
 		return
 	}
 	m.byKey[key] = m.order.PushFront(&stored{key: key, data: data})
 	m.used += int64(len(data))
-	for m.used > m.size {
+	for m.used > m.most {
 		s := m.order.Remove(m.order.Back()).(*stored) //nolint:forcetypeassert // Only stored is put in.
 		delete(m.byKey, s.key)
 		m.used -= int64(len(s.data))

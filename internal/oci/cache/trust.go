@@ -65,5 +65,7 @@ func readRegular(path string, limit int64) ([]byte, error) {
 	if !info.Mode().IsRegular() || info.Size() > limit {
 		return nil, errors.Errorf("%s is not a regular file, or is larger than the limit of %d bytes", path, limit)
 	}
-	return io.ReadAll(io.LimitReader(f, limit))
+	data := make([]byte, info.Size())
+	_, err = io.ReadFull(f, data)
+	return data, err
 }

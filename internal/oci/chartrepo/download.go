@@ -66,7 +66,11 @@ func (c *Client) unnamed(ctx context.Context, s *oci.HTTPEndpoint) ([]byte, erro
 	var known oci.Validators
 	var old []byte
 	if chart, ok := c.charts.Get(s.Key("")); ok {
-		if data, ok := c.cache.Get(s.Scope(), chart.digest); ok {
+		data, ok, err := c.cache.Get(ctx, s.Scope(), chart.digest, c.limit)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
 			known, old = chart.Validators, data
 		}
 	}

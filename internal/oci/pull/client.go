@@ -58,7 +58,7 @@ func WithCacheSize(bytes int64) Option {
 	return func(c *config) { c.size = bytes }
 }
 
-// WithLimits limits the size of the content that is pulled.
+// WithLimits limits the size of the content that is pulled, and the memory of all content that is pulled at the same time.
 func WithLimits(l archive.Limits) Option {
 	return func(c *config) { c.limits = l }
 }
@@ -90,6 +90,7 @@ func New(o ...Option) (*Client, error) {
 	}
 	limit := c.limits.WithDefaults().Compressed
 	pool := oci.NewPool(c.agent, max(limit, chartrepo.MaxIndex), c.guard)
+	pool.Archives, files.Archives = c.limits.Archives, c.limits.Archives
 	return &Client{
 		limit: limit,
 		pool:  pool,

@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// The budget of ScaledBudget is the memory limit of the process divided by budgetShare, or budgetDefault bytes if there is no limit.
+// The budget of ScaledBudget is budgetShare sixteenths of the memory limit of the process, or budgetDefault bytes if there is no limit.
 const (
-	budgetShare   = 4
+	budgetShare   = 3
 	budgetDefault = 1 << 30
 )
 
@@ -31,11 +31,11 @@ func NewBudget(most int64, report func(bytes int64)) *Budget {
 	return &Budget{most: most, report: report, sizes: map[*Cache]int64{}}
 }
 
-// ScaledBudget returns a budget of a quarter of the memory limit of the process, or of 1 GiB if there is no limit.
+// ScaledBudget returns a budget of three sixteenths of the memory limit of the process, or of 1 GiB if there is no limit.
 func ScaledBudget(report func(bytes int64)) *Budget {
 	most := int64(budgetDefault)
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
-		most = limit / budgetShare
+		most = limit / 16 * budgetShare
 	}
 	return NewBudget(most, report)
 }

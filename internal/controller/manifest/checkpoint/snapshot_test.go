@@ -57,7 +57,7 @@ func TestSnapshot(t *testing.T) {
 }
 
 // TestBombs checks that a snapshot of a few kilobytes does not become gigabytes of parameters.
-func TestReadBombs(t *testing.T) {
+func TestSnapshotBombs(t *testing.T) {
 	snapshot := func(field, value string, n int) string {
 		return `{"format":1,"parameters":{"` + field + `":[` + strings.Repeat(value+",", n/(len(value)+1)) + value + `]}}`
 	}

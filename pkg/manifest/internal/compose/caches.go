@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/bytelru"
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
@@ -41,20 +42,20 @@ func NewCaches() *Caches {
 }
 
 // loadChart returns the chart of an install. It always fetches the content, because that checks whether the bundle may read it,
-// but unpacks and parses it only once.
+// but unpacks and parses it only once. Both count as the archive of the context, which the chart finishes.
 func (c *Caches) loadChart(ctx context.Context, in *bundle.Install) (*render.Chart, error) {
 	content, err := in.Fetch(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if c == nil {
-		return parseChart(content)
+		return parseChart(ctx, content)
 	}
 	if chart, ok := c.charts.Get(content.Digest); ok {
-		return chart, nil
+		return chart, decoding.FinishArchive(ctx)
 	}
 	chart, err, _ := c.loading.Do(content.Digest, func() (any, error) {
-		chart, err := panics.Value("chart "+content.Digest, func() (*render.Chart, error) { return parseChart(content) })
+		chart, err := panics.Value("chart "+content.Digest, func() (*render.Chart, error) { return parseChart(ctx, content) })
 		if err == nil {
 			c.charts.Add(content.Digest, chart)
 		}
@@ -63,7 +64,7 @@ func (c *Caches) loadChart(ctx context.Context, in *bundle.Install) (*render.Cha
 	if err != nil {
 		return nil, err
 	}
-	return chart.(*render.Chart), nil //nolint:forcetypeassert // The function returns nothing else.
+	return chart.(*render.Chart), decoding.FinishArchive(ctx) //nolint:forcetypeassert // The function returns nothing else.
 }
 
 // buildKustomization returns the objects of the kustomization in a directory of the content, which the caller may change. It caches
@@ -76,6 +77,9 @@ func (c *Caches) buildKustomization(ctx context.Context, r Renderer, tenant stri
 		}
 	}
 	files, err := content.Files()
+	if err == nil {
+		err = decoding.FinishArchive(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -94,12 +98,13 @@ func copiesOf(objects []*unstructured.Unstructured) []*unstructured.Unstructured
 	return out
 }
 
-func parseChart(content source.Content) (*render.Chart, error) {
+func parseChart(ctx context.Context, content source.Content) (*render.Chart, error) {
 	files, err := content.Files()
 	if err != nil {
 		return nil, err
 	}
-	return render.Load(renderFiles(files), render.WithDigest(content.Digest))
+	return render.Load(renderFiles(files), render.WithDigest(content.Digest),
+		render.WithMemory(func(n int64) error { return decoding.TakeArchive(ctx, n) }))
 }
 
 func renderFiles(files []source.File) []input.File {

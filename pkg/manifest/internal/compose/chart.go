@@ -10,6 +10,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 )
@@ -17,7 +18,10 @@ import (
 // renderChart returns the objects of a chart as rendered. If the chart would now render different objects, it returns the objects
 // recorded for a revision.
 func (c *Composer) renderChart(ctx context.Context, out *Component) ([]*unstructured.Unstructured, error) {
-	chart, err := c.Caches.loadChart(ctx, out.Install)
+	// A chart that is too large for the cache counts until it is rendered.
+	held, done := decoding.HoldArchive(ctx)
+	defer done()
+	chart, err := c.Caches.loadChart(held, out.Install)
 	if err != nil {
 		return nil, err
 	}

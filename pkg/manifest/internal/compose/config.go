@@ -10,6 +10,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/config"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 )
@@ -100,6 +101,8 @@ func (s Settings) Waits(install string) bool { return s.entries[install].Wait }
 
 // readConfig returns the entries of the config layer of a bundle by install name.
 func readConfig(ctx context.Context, b *bundle.Bundle) (map[string]configEntry, error) {
+	ctx, done := decoding.HoldArchive(ctx)
+	defer done()
 	files, err := readYAML(ctx, b.Config)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 )
@@ -78,7 +79,9 @@ func previewPart(ctx context.Context, r Renderer, config *Config, p *bundle.Part
 
 func previewChart(ctx context.Context, r Renderer, in *Installation, out *Preview, kubeVersion string) error {
 	var caches *Caches // Previews are not cached.
-	chart, err := caches.loadChart(ctx, in.Install)
+	held, done := decoding.HoldArchive(ctx)
+	defer done()
+	chart, err := caches.loadChart(held, in.Install)
 	if err != nil {
 		return err
 	}

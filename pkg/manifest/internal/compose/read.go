@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
@@ -59,6 +60,8 @@ func readPlain(ctx context.Context, r Renderer, tenant string, in *bundle.Instal
 func readObjects(
 	ctx context.Context, r Renderer, tenant string, l *source.Layer, check func(*unstructured.Unstructured) error,
 ) ([]*unstructured.Unstructured, error) {
+	ctx, done := decoding.HoldArchive(ctx)
+	defer done()
 	files, err := readYAML(ctx, l)
 	if err != nil {
 		return nil, err
@@ -79,13 +82,16 @@ func readObjects(
 	return out, nil
 }
 
-// readYAML returns the YAML and JSON files of a layer. It ignores other files.
+// readYAML returns the YAML and JSON files of a layer, which count as the archive of the context. It ignores other files.
 func readYAML(ctx context.Context, l *source.Layer) ([]source.File, error) {
 	content, err := l.Fetch(ctx)
 	if err != nil {
 		return nil, err
 	}
 	files, err := content.Files()
+	if err == nil {
+		err = decoding.FinishArchive(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -105,6 +111,8 @@ func readKustomization(ctx context.Context, r Renderer, tenant string, caches *C
 	if path.IsAbs(dir) || slices.Contains(strings.Split(dir, "/"), "..") {
 		return nil, errors.Errorf("path %q must be a directory in the layer, without a leading slash and without ..", in.Path)
 	}
+	ctx, done := decoding.HoldArchive(ctx)
+	defer done()
 	content, err := in.Fetch(ctx)
 	if err != nil {
 		return nil, err

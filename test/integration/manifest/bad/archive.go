@@ -34,8 +34,10 @@ var _ = Describe("A malicious archive", Label("bad"), func() {
 			`entry "values.yaml" is a link`),
 		Entry("device", tarOf(&tar.Header{Typeflag: tar.TypeChar, Name: "values.yaml"}), `entry "values.yaml" is neither a file nor a directory`),
 		Entry("100,000 files", tarOf(files(100_000)...), "the archive has more than the limit of 10000 entries"),
-		Entry("more than 512 MiB uncompressed", tarOf(&tar.Header{Typeflag: tar.TypeReg, Name: "zeros", Size: 513 << 20}),
-			"the unpacked archive is larger than the limit of 536870912 bytes"),
+		Entry("a file of more than 5 MiB", tarOf(&tar.Header{Typeflag: tar.TypeReg, Name: "zeros", Size: 6 << 20}),
+			`file "zeros" has 6291456 bytes, which is more than the limit of 5242880 bytes`),
+		Entry("more than 512 MiB uncompressed", tarOf(&tar.Header{Typeflag: tar.TypeReg, Name: "zeros.tgz", Size: 513 << 20}),
+			"the unpacked archive is larger than the limit of "),
 		Entry("truncated", func() []byte { a := tarOf(file("values.yaml"))(); return a[:len(a)/2] }, "the archive is truncated"),
 	)
 
@@ -43,7 +45,7 @@ var _ = Describe("A malicious archive", Label("bad"), func() {
 		noise := make([]byte, 65<<20)
 		_, err := rand.NewChaCha8([32]byte{}).Read(noise)
 		Expect(err).NotTo(HaveOccurred())
-		t := blob(ctx, s, noise, "web: cannot pull chart", "larger than the limit of 67108864 bytes")
+		t := blob(ctx, s, noise, "web: cannot pull chart", "blob is larger than the limit of ")
 		t.twinless = true
 		suffer(ctx, s, t)
 	})
