@@ -5,8 +5,10 @@ package object
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -44,7 +46,8 @@ type Desired struct {
 	// Metadata is the JSON of the metadata. Rest is the JSON of all other fields. They are separate so that a patch can prepend a
 	// precondition to the metadata without encoding the object again.
 	Metadata, Rest []byte
-	// Hash is the hash of Metadata and Rest as rendered. Without does not change it.
+	// Hash is the hash of the metadata and of all other fields as rendered. It does not change if stringData of a Secret is
+	// merged into data, or with Without.
 	Hash string
 }
 
@@ -87,8 +90,44 @@ func New(u *unstructured.Unstructured, part PartID, s Stage) (Desired, error) {
 	h.Write(o.Metadata)
 	h.Write(o.Rest)
 	o.Hash = hex.EncodeToString(h.Sum(nil)[:8])
+	if o.Ref.GroupKind() == secretKind && mergeStringData(rest) {
+		if o.Rest, err = Encode(rest); err != nil {
+			return Desired{}, errors.Wrapf(err, "%s: cannot encode", o.Ref)
+		}
+	}
 	return o, nil
 }
+
+// mergeStringData moves the texts in stringData of a Secret to data, and reports whether it did. An API server does the same, but records
+// that the field manager owns stringData, which no object has: nothing would show that other clients change the data, and keys that a
+// new version lacks would stay. If a field has another type, mergeStringData leaves all of them to the API server, which reports it.
+func mergeStringData(secret map[string]any) bool {
+	texts, ok := secret["stringData"].(map[string]any)
+	if !ok {
+		return false
+	}
+	data, ok := secret["data"].(map[string]any)
+	if !ok && secret["data"] != nil {
+		return false
+	}
+	data = maps.Clone(data)
+	if data == nil {
+		data = make(map[string]any, len(texts))
+	}
+	for k, v := range texts {
+		text, ok := v.(string)
+		if !ok {
+			return false
+		}
+		data[k] = base64.StdEncoding.EncodeToString([]byte(text))
+	}
+	delete(secret, "stringData")
+	secret["data"] = data
+	return true
+}
+
+// secretKind is the kind of Secrets.
+var secretKind = schema.GroupKind{Kind: "Secret"} //nolint:gochecknoglobals // A constant.
 
 // expires reports whether an object is a Job that is deleted some time after it has finished.
 func expires(u *unstructured.Unstructured) bool {

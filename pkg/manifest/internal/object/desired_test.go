@@ -59,3 +59,42 @@ func TestExpires(t *testing.T) {
 		})
 	}
 }
+
+func TestStringData(t *testing.T) {
+	const secret = "{apiVersion: v1, kind: Secret, metadata: {name: a}, "
+	cases := map[string]struct {
+		reason string
+		text   string
+		want   string
+	}{
+		"Texts":    {reason: "The texts become data.", text: secret + `stringData: {a: "x: y", b: ""}}`, want: `{"apiVersion":"v1","data":{"a":"eDogeQ==","b":""},"kind":"Secret"}`},
+		"Both":     {reason: "A text replaces data with the same key, as in an API server.", text: secret + `data: {a: YQ==, c: Yw==}, stringData: {a: x}}`, want: `{"apiVersion":"v1","data":{"a":"eA==","c":"Yw=="},"kind":"Secret"}`},
+		"Empty":    {reason: "No object has stringData.", text: secret + `stringData: {}}`, want: `{"apiVersion":"v1","data":{},"kind":"Secret"}`},
+		"Number":   {reason: "The API server reports a value that is not a text.", text: secret + `stringData: {a: 1, b: x}}`, want: `{"apiVersion":"v1","kind":"Secret","stringData":{"a":1,"b":"x"}}`},
+		"List":     {reason: "The API server reports another type.", text: secret + `stringData: [a]}`, want: `{"apiVersion":"v1","kind":"Secret","stringData":["a"]}`},
+		"DataList": {reason: "The API server reports data of another type.", text: secret + `data: [a], stringData: {a: x}}`, want: `{"apiVersion":"v1","data":["a"],"kind":"Secret","stringData":{"a":"x"}}`},
+		"NullData": {reason: "Data can be null.", text: secret + `data: null, stringData: {a: x}}`, want: `{"apiVersion":"v1","data":{"a":"eA=="},"kind":"Secret"}`},
+		"Other": {
+			reason: "Only Secrets have this field.", text: "{apiVersion: example.org/v1, kind: Secret, metadata: {name: a}, stringData: {a: x}}",
+			want: `{"apiVersion":"example.org/v1","kind":"Secret","stringData":{"a":"x"}}`,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o, err := New(fromYAML(t, tc.text), "web", StageConfiguration)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, string(o.Rest)); diff != "" {
+				t.Errorf("\n%s\nNew(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+	one, err := New(fromYAML(t, secret+"stringData: {a: x}}"), "web", StageConfiguration)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("03cbec58d3fc7120", one.Hash); diff != "" {
+		t.Errorf("the hash in inventories changed: -want, +got:\n%s", diff)
+	}
+}

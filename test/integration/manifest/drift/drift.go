@@ -70,6 +70,27 @@ var _ = Describe("Drift", func() {
 		s.AwaitReady(ctx, "web")
 	})
 
+	It("is repaired in stringData of a Secret, whose keys are removed with the version that lacks them", func(ctx SpecContext) {
+		chart := func(data string) Chart {
+			return NewChart("secret", "1.0.0").With("templates/all.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: token}\nstringData: "+data+"\n")
+		}
+		data := func(ctx SpecContext) (map[string][]byte, error) {
+			o, err := Fetched(ctx, s.Key("token"), &corev1.Secret{})
+			return o.Data, err
+		}
+		s.Install(ctx, s.Manifest("web", s.InstallOf("web", chart("{one: first, two: second}").PushLayer(ctx), nil)))
+		Edit(ctx, Must(Fetched(ctx, s.Key("token"), &corev1.Secret{})), `{"stringData":{"one":"changed","own":"kept"}}`)
+		Eventually(data).WithContext(ctx).Should(And(
+			HaveKeyWithValue("one", []byte("first")), HaveKeyWithValue("two", []byte("second")), HaveKeyWithValue("own", []byte("kept"))))
+		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(HaveDrift("Secret "+s.Name+"/token", v1alpha1.DriftChangeChanged, "data.one"))
+
+		By("removing a key")
+		s.Update(ctx, "web", SetSource(chart("{one: first}").PushLayer(ctx)))
+		Eventually(data).WithContext(ctx).Should(And(
+			HaveKeyWithValue("one", []byte("first")), Not(HaveKey("two")), HaveKeyWithValue("own", []byte("kept"))))
+		s.AwaitReady(ctx, "web")
+	})
+
 	It("of a Secret is reported without its value", func(ctx SpecContext) {
 		const password, other = "correct-horse", "battery-staple"
 		s.Install(ctx, s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), Values{"password": password})))
