@@ -74,7 +74,7 @@ type Options struct {
 	Builtin mapper.Table
 	// Change is called for changes by other clients, with the identity of the cluster; optional.
 	Change func(identity, set string, key cluster.ObjectRef, old, now *cluster.ObjectState)
-	// Log logs failing watches; optional.
+	// Log logs failing watches, and clusters that send too much; optional.
 	Log logging.Logger
 	// Changed is called when the outcome of the requests, the last known version or the last known UID has changed, and when LastUID can be
 	// called again; optional. It must not block.
@@ -124,6 +124,7 @@ func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 		o.Transport.Doubted = c.monitor.start
 	}
 	c.monitored = o.Monitored
+	o.Transport.Slowed = func() { logSlowed(o.Log, c.Host()) }
 	t, err := transport.New(rc, o.Transport)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot connect with these credentials")
@@ -158,6 +159,13 @@ func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 	}
 	c.informer = informer.New(watcher, c.mapper.Mapping, i, options...)
 	return c, nil
+}
+
+// logSlowed logs that the server at a host has sent too much. The log can be nil.
+func logSlowed(log logging.Logger, host string) {
+	if log != nil {
+		log.Info("A cluster sends more data than the provider can share among its clusters; its data is read more slowly", "host", host)
+	}
 }
 
 // shared returns a REST config that any number of clients can use. They send their requests through the transport, which

@@ -36,6 +36,10 @@ const (
 	firstID = 1
 	// writeTime is the maximum duration of a write.
 	writeTime = 30 * time.Second
+	// mostDemands is the maximum number of PING and SETTINGS frames within demandTime. Each of them has to be answered, which takes more
+	// time than to send it. A server needs a few per minute.
+	mostDemands = 10_000
+	demandTime  = time.Minute
 )
 
 // A conn is a connection to a server. It is an http.RoundTripper.
@@ -47,6 +51,10 @@ type conn struct {
 	state   *tls.ConnectionState
 	// raw is the connection below TLS, or nil if it is not known.
 	raw *checkedConn
+
+	// demands counts the frames that had to be answered since a time. Only the goroutine that reads frames uses them.
+	demands  int
+	demanded time.Time
 
 	// writing contains a value while frames are written. It guards the fields below, and is locked before mu. A write can take some time,
 	// so those who wait for it can stop when their context ends.

@@ -152,3 +152,26 @@ func (c *conn) wakeHeard() {
 		c.heard = nil
 	}
 }
+
+// demand counts a frame that has to be answered. It returns an error if the server sends too many of them.
+func (c *conn) demand(f http2.Frame) error {
+	switch f := f.(type) {
+	case *http2.PingFrame:
+		if f.IsAck() {
+			return nil
+		}
+	case *http2.SettingsFrame:
+		if f.IsAck() {
+			return nil
+		}
+	default:
+		return nil
+	}
+	if now := time.Now(); now.Sub(c.demanded) > demandTime {
+		c.demands, c.demanded = 0, now
+	}
+	if c.demands++; c.demands > mostDemands {
+		return http2.ConnectionError(http2.ErrCodeEnhanceYourCalm)
+	}
+	return nil
+}

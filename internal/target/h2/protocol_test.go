@@ -87,7 +87,7 @@ func (s *peer) read() {
 		case *http2.GoAwayFrame:
 			s.ends <- f.ErrCode
 		case *http2.PingFrame:
-			if s.pings {
+			if s.pings && !f.IsAck() {
 				_ = s.WritePing(true, f.Data)
 			}
 		}
@@ -102,6 +102,15 @@ func (s *peer) respond(id uint32, end bool, fields ...string) error {
 		_ = e.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1]})
 	}
 	return s.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block.Bytes(), EndHeaders: true, EndStream: end})
+}
+
+// many calls a function that sends frames more often than a client answers, until the client closes the connection.
+func many(send func() error) {
+	for range mostDemands + 1 {
+		if send() != nil {
+			return
+		}
+	}
 }
 
 // TestProtocol checks what a client does when a server ends a request, or violates the protocol.
@@ -177,6 +186,23 @@ func TestProtocol(t *testing.T) {
 				}
 				return err
 			}},
+		"Pings": {reason: "A server cannot demand answers without an end.", want: http2.ConnectionError(http2.ErrCodeEnhanceYourCalm),
+			end: http2.ErrCodeEnhanceYourCalm, server: func(s *peer, id uint32) error {
+				err := begun(s, id)
+				many(func() error { return s.WritePing(false, [8]byte{}) })
+				return err
+			}},
+		"Settings": {reason: "Each change of the settings has to be answered, too.", want: http2.ConnectionError(http2.ErrCodeEnhanceYourCalm),
+			end: http2.ErrCodeEnhanceYourCalm, server: func(s *peer, id uint32) error {
+				err := begun(s, id)
+				many(func() error { return s.WriteSettings() })
+				return err
+			}},
+		"Answers": {reason: "Answers demand nothing.", open: true, server: func(s *peer, id uint32) error {
+			err := begun(s, id)
+			many(func() error { return errors.Join(s.WritePing(true, [8]byte{}), s.WriteSettingsAck()) })
+			return errors.Join(err, s.WriteData(id, true, []byte("x")))
+		}},
 		"Push": {reason: "A push violates the protocol, because pushes are disabled.", want: http2.ConnectionError(http2.ErrCodeProtocol), end: http2.ErrCodeProtocol,
 			server: func(s *peer, id uint32) error {
 				return errors.Join(begun(s, id), s.WritePushPromise(http2.PushPromiseParam{StreamID: id, PromiseID: 2, EndHeaders: true}))

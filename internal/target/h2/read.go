@@ -69,6 +69,9 @@ func (c *conn) explain(err error) {
 
 // handle handles a frame. It returns an error if the connection must be closed.
 func (c *conn) handle(f http2.Frame) error {
+	if err := c.demand(f); err != nil {
+		return err
+	}
 	switch f := f.(type) {
 	case *http2.DataFrame:
 		return c.data(f)

@@ -48,6 +48,9 @@ type Options struct {
 	Monitored bool
 	// Idle is how long a network connection without requests stays open. The default is 90 seconds.
 	Idle time.Duration
+	// Slowed is called when the server has sent so much that the provider reads its data more slowly, at most once per hour;
+	// optional. It must not block.
+	Slowed func()
 	// Doubted is called after a failure that either the request or the server might have caused, so that the caller can probe
 	// the server; optional.
 	Doubted func()
@@ -91,7 +94,7 @@ func New(rc *rest.Config, o Options) (*Transport, error) {
 		o.Budget = decoding.Scaled()
 	}
 	changes := &atomic.Uint64{}
-	base, connections, closeAll, err := baseOf(rc, tc, counting(dial(tc, o.Dialer), changes), o.Dialer, cmp.Or(o.Idle, idleTime))
+	base, connections, closeAll, err := baseOf(rc, tc, counting(newPace(o.Slowed).dialer(dial(tc, o.Dialer)), changes), o.Dialer, cmp.Or(o.Idle, idleTime))
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+	"k8s.io/client-go/util/connrotation"
+)
+
+const (
+	// paceBurst is the number of bytes that the provider reads from an API server as fast as it sends them, and paceRate is how many
+	// more it reads per second. The first lists of a cluster with as many objects as can be watched fit into the burst. An event of a
+	// few hundred bytes takes tens of microseconds, so a server that sends events without an end uses a tenth of a CPU.
+	paceBurst = 128 << 20
+	paceRate  = 512 << 10
+	// pacedRead is the maximum number of bytes of a read, so that the data of different connections takes turns.
+	pacedRead = 64 << 10
+)
+
+// A pace bounds what is read from all network connections to one server. Reading late makes the server wait, so nothing is lost.
+type pace struct {
+	limit *rate.Limiter
+	// slowed is called when a read has to wait, at most once per hour.
+	slowed func()
+
+	mu   sync.Mutex
+	next time.Time // of slowed
+}
+
+func newPace(slowed func()) *pace {
+	return &pace{limit: rate.NewLimiter(paceRate, paceBurst), slowed: slowed}
+}
+
+// dialer returns a function that opens connections with another function. What is read from them counts.
+func (p *pace) dialer(open connrotation.DialFunc) connrotation.DialFunc {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := open(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		closed := make(chan struct{})
+		return &pacedConn{Conn: c, pace: p, closed: closed, end: sync.OnceFunc(func() { close(closed) })}, nil
+	}
+}
+
+// took counts bytes that were read, at most paceBurst. It returns the time to wait before more are read.
+func (p *pace) took(n int) time.Duration {
+	now := time.Now()
+	wait := p.limit.ReserveN(now, n).DelayFrom(now)
+	if wait <= 0 || p.slowed == nil {
+		return wait
+	}
+	p.mu.Lock()
+	report := !now.Before(p.next)
+	if report {
+		p.next = now.Add(time.Hour)
+	}
+	p.mu.Unlock()
+	if report {
+		p.slowed()
+	}
+	return wait
+}
+
+// A pacedConn waits after a read if the server has sent too much.
+type pacedConn struct {
+	net.Conn
+
+	pace   *pace
+	closed chan struct{}
+	end    func()
+}
+
+// Read reads from the connection.
+func (c *pacedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b[:min(len(b), pacedRead)])
+	if n <= 0 {
+		return n, err //nolint:wrapcheck // It is the error of the connection.
+	}
+	if wait := c.pace.took(n); wait > 0 {
+		t := time.NewTimer(wait)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-c.closed:
+		}
+	}
+	return n, err //nolint:wrapcheck // It is the error of the connection.
+}
+
+// Close closes the connection, also while a read waits.
+func (c *pacedConn) Close() error {
+	c.end()
+	return c.Conn.Close() //nolint:wrapcheck // It is the error of the connection.
+}
