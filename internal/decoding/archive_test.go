@@ -157,6 +157,15 @@ func TestSlowArchive(t *testing.T) {
 		begin := time.Now()
 		taken := make(chan error)
 		go func() { taken <- a.Take(large, 12*mib) }()
+		woken := make(chan struct{})
+		go func() {
+			// What others return does not give the slow one more time.
+			for range 15 {
+				time.Sleep(time.Second)
+				a.Give(small, 1)
+			}
+			close(woken)
+		}()
 		err := <-ended
 		var r interface{ Retryable() bool }
 		if !errors.Is(err, ErrArchivesBusy) || !errors.As(err, &r) || !r.Retryable() || !errors.Is(context.Cause(slow), ErrArchivesBusy) {
@@ -167,6 +176,43 @@ func TestSlowArchive(t *testing.T) {
 		}
 		if err := errors.Join(a.Take(slow, 1), FinishArchive(slow)); !errors.Is(err, ErrArchivesBusy) {
 			t.Errorf("want no more memory for the slow one, got %v", err)
+		}
+		<-woken
+	})
+}
+
+// TestPatientArchives checks that an archive that waited for a slow one gets as much time as others, although it has begun at the same time.
+func TestPatientArchives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := NewArchives(16 * mib)
+		slow, slowDone := HoldArchive(t.Context())
+		defer slowDone()
+		if err := a.Take(slow, 8*mib); err != nil {
+			t.Fatal(err)
+		}
+		results := make(chan error)
+		for range 3 {
+			go func() {
+				ctx, done := HoldArchive(t.Context())
+				defer done()
+				if err := a.Take(ctx, 8*mib); err != nil {
+					results <- err
+					return
+				}
+				select {
+				case <-time.After(archivePatience - time.Second): // The server sends.
+				case <-ctx.Done():
+				}
+				results <- errors.Join(context.Cause(ctx), FinishArchive(ctx))
+			}()
+		}
+		for range 3 {
+			if err := <-results; err != nil {
+				t.Errorf("want an archive that its server sends in time, got %v", err)
+			}
+		}
+		if !errors.Is(context.Cause(slow), ErrArchivesBusy) {
+			t.Errorf("want the slow one to end, got %v", context.Cause(slow))
 		}
 	})
 }

@@ -49,21 +49,24 @@ func (r *raw) begin(abort context.CancelFunc) *part { return &part{raw: r, abort
 
 // take adds bytes to the memory of a response. It waits until there are enough.
 func (p *part) take(ctx context.Context, n int64) error {
+	var late *time.Timer
 	for {
 		changed, err := p.try(n)
 		if err != nil || changed == nil {
 			return err
 		}
-		late := time.NewTimer(p.raw.patience)
+		if late == nil {
+			late = time.NewTimer(p.raw.patience)
+			defer late.Stop()
+		}
 		select {
 		case <-changed:
 		case <-late.C:
-			p.raw.evictSlow()
+			p.raw.evictSlow(p, n)
+			late.Reset(p.raw.patience)
 		case <-ctx.Done():
-			late.Stop()
 			return p.reason(context.Cause(ctx))
 		}
-		late.Stop()
 	}
 }
 
@@ -78,27 +81,37 @@ func (p *part) try(n int64) (changed <-chan struct{}, err error) {
 	if p.at == nil && !p.complete {
 		p.at, p.since = r.reading.PushBack(p), time.Now()
 	}
-	keep := int64(0)
-	if e := r.reading.Front(); e != nil && e != p.at {
-		keep = r.most - r.partOf(e).bytes
-	}
-	switch p.waiting = r.left-n < keep; {
+	waited := p.waiting
+	switch p.waiting = r.lacks(p, n); {
 	case p.waiting && p.complete:
 		return nil, r.busy // Nothing is left for it, and its memory cannot be taken from it.
 	case p.waiting:
 		return r.changed, nil
+	}
+	if waited {
+		p.since = time.Now() // Only the time in which its server sends counts.
 	}
 	r.left -= n
 	p.bytes += n
 	return nil, nil //nolint:nilnil // There is nothing to wait for, as documented.
 }
 
-// evictSlow takes the memory of the oldest response if it waits for its server and its time has expired.
-func (r *raw) evictSlow() {
+// lacks reports whether there is too little memory for more bytes of a response. The caller holds the lock.
+func (r *raw) lacks(p *part, n int64) bool {
+	keep := int64(0)
+	if e := r.reading.Front(); e != nil && e != p.at {
+		keep = r.most - r.partOf(e).bytes
+	}
+	return r.left-n < keep
+}
+
+// evictSlow takes the memory of the oldest response if it waits for its server and its time has expired, unless there is enough for more
+// bytes of another response that has waited.
+func (r *raw) evictSlow(other *part, n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.reading.Front()
-	if e == nil {
+	if e == nil || !r.lacks(other, n) {
 		return
 	}
 	if p := r.partOf(e); !p.waiting && time.Since(p.since) >= r.patience {

@@ -185,6 +185,7 @@ func TestElsewhere(t *testing.T) {
 		others = `{"kind":"APIResourceList","groupVersion":"example.org/v2","resources":[{"name":"gadgets","kind":"Gadget"},{"name":"gadgets/old","kind":"Widget"},{"name":"reviews","kind":"Review","verbs":["create"]}]}`
 		beta   = `{"kind":"APIResourceList","groupVersion":"example.org/v1beta1","resources":[{"name":"widgets","kind":"Widget","namespaced":true,"verbs":["get","list"]}]}`
 	)
+	many := `{"kind":"APIGroupList","groups":[{"name":"example.org","versions":[` + strings.Repeat(`{"version":"v2"},`, 100) + `{"version":"v3"}]}]}`
 	all := map[string]string{"/apis": groups, "/apis/example.org/v2": others, "/apis/example.org/v1beta1": beta}
 	cases := map[string]struct {
 		reason string
@@ -200,6 +201,7 @@ func TestElsewhere(t *testing.T) {
 		"NoGroup":      {reason: "The cluster does not serve the group.", paths: map[string]string{"/apis": `{"kind":"APIGroupList","groups":[{"name":"apps"}]}`}, kind: "Widget"},
 		"Inconsistent": {reason: "A version cannot be read.", paths: map[string]string{"/apis": groups}, kind: "Widget", err: "the cluster lists API version example.org/v2, but returns 404 Not Found for it"},
 		"Page":         {reason: "A page is not a response of an API server.", kind: "Widget", err: "the 404 Not Found response is not from a Kubernetes API server"},
+		"TooMany":      {reason: "A cluster cannot cause any number of requests.", paths: map[string]string{"/apis": many}, kind: "Thing", err: `the cluster lists 101 versions of API group "example.org", more than the limit of 100`},
 		"OtherJSON":    {reason: "The response is not a list of groups.", paths: map[string]string{"/apis": `{"groups":[]}`}, kind: "Widget", err: "not a list of API groups"},
 	}
 	for name, tc := range cases {

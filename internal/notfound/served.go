@@ -89,12 +89,19 @@ func isListed(r metav1.APIResource) bool {
 	return len(r.Verbs) == 0 || slices.Contains(r.Verbs, "list")
 }
 
+// mostVersions is the maximum number of versions of a group that are searched.
+const mostVersions = 100
+
 // Elsewhere returns the resource of a kind, including its version, from the first other version of the group in which a cluster serves
-// lists of the kind. It returns nil if there is none. While a kind has such a version, its objects exist.
+// lists of the kind. It returns nil if there is none. While a kind has such a version, its objects exist. If the group has more than 100
+// versions, it returns an error: each of them takes a request.
 func Elsewhere(ctx context.Context, get GetFunc, gvk schema.GroupVersionKind) (*metav1.APIResource, error) {
 	all, err := versions(ctx, get, gvk.Group)
 	if err != nil {
 		return nil, err
+	}
+	if len(all) > mostVersions {
+		return nil, errors.Errorf("the cluster lists %d versions of API group %q, more than the limit of %d", len(all), gvk.Group, mostVersions)
 	}
 	for _, version := range all {
 		if version == gvk.Version {

@@ -269,3 +269,40 @@ func TestExpiredJob(t *testing.T) {
 		t.Errorf("removal: %+v", r)
 	}
 }
+
+// TestFailedJobExpires checks that a Job with ttlSecondsAfterFinished that was seen to fail is an error, and runs again after its deletion.
+func TestFailedJobExpires(t *testing.T) {
+	const ttl = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\nspec: {ttlSecondsAfterFinished: 0}\n"
+	cases := map[string]struct {
+		reason string
+		drift  DriftPolicy
+		want   int
+		state  State
+	}{
+		"Repair": {reason: "The Job runs again.", drift: DriftRepair, want: 2, state: Ready},
+		"Report": {reason: "The Job is missing.", drift: DriftReport, want: 1, state: Warning},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			s := bundleOf(install("web", ttl, configMap("x")))
+			s.Drift = tc.drift
+			b.reconcile(s)
+			failJob(b, "once")
+			if o := b.observe(s); o.State != Error || o.UpToDate {
+				t.Errorf("\n%s\na Job that failed: %+v", tc.reason, o)
+			}
+			b.reconcile(s)
+			b.s.took()
+			if o := b.observe(s); o.State != Error || !o.UpToDate || len(b.s.took()) > 0 {
+				t.Errorf("\n%s\nafter the failure is recorded: %+v", tc.reason, o)
+			}
+			b.restart()
+			b.s.remove(jobKey("once"))
+			b.reconcile(s)
+			if o := b.observe(s); o.State != tc.state || b.s.made[jobKey("once")] != tc.want {
+				t.Errorf("\n%s\nafter the Job expired: want %s and %d Jobs, got %+v and %d", tc.reason, tc.state, tc.want, o, b.s.made[jobKey("once")])
+			}
+		})
+	}
+}

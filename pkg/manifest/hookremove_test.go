@@ -258,3 +258,92 @@ func TestForcedRemovalOfHook(t *testing.T) {
 		t.Errorf("a removal that is forced: %+v", left)
 	}
 }
+
+// TestRandomRetried checks that a new retry token renders a chart again whose objects were refused, for example because of what it looked up.
+func TestRandomRetried(t *testing.T) {
+	random := strings.Replace(tmplConfig, "{{ .Values.greeting }}", "{{ randAlphaNum 8 }}", 1)
+	cases := map[string]struct {
+		reason string
+		more   []string
+		same   bool
+	}{
+		"None": {reason: "Nothing depends on the objects yet."},
+		"Post": {reason: "The hooks after the objects have not begun.", more: []string{hookJob("late", "post-install")}},
+		"Pre":  {reason: "A hook that ran may have used the values.", more: []string{hookJob("early", "pre-install")}, same: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			s := bundleOf(install("web", append([]string{random, tmplDeploy}, tc.more...)...))
+			b.s.fault = func(verb string, k cluster.ObjectRef) *metav1.Status {
+				if verb == "patch" && k.Kind == "Deployment" {
+					return refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "no")
+				}
+				return nil
+			}
+			value := func(token string) any {
+				for range 3 {
+					_, _ = b.Apply(t.Context(), b.c, s, WithRetryToken(token))
+				}
+				return b.s.objects[key("ConfigMap", "apps", "web")].content["data"].(map[string]any)["greeting"]
+			}
+			first, again, retried := value("one"), value("one"), value("two")
+			if first != again || (again == retried) != tc.same {
+				t.Errorf("\n%s\nvalues: %v, %v with the same token, %v with a new one", tc.reason, first, again, retried)
+			}
+			b.s.fault = nil
+			b.reconcile(s, WithRetryToken("two"))
+			if got := b.s.objects[key("ConfigMap", "apps", "web")].content["data"].(map[string]any)["greeting"]; got != retried {
+				t.Errorf("\n%s\nthe value changed from %v to %v", tc.reason, retried, got)
+			}
+		})
+	}
+}
+
+// TestRenamedInstall checks that an install that is renamed, but keeps the release that the config names, is an upgrade of this release.
+func TestRenamedInstall(t *testing.T) {
+	const operation = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ if .Release.IsInstall }}new{{ else }}old{{ end }}}\n"
+	type want struct {
+		Bye, Up, New int
+		Records      []string
+	}
+	cases := map[string]struct {
+		reason string
+		more   []string
+		want   want
+	}{
+		"Hooks": {
+			reason: "The hooks of an upgrade run, and no deletion hooks.", more: []string{hookJob("bye", "pre-delete"), hookJob("up", "pre-upgrade")},
+			want: want{Up: 1, New: 1, Records: []string{"apps/shop.v1 superseded", "apps/shop.v2 deployed"}},
+		},
+		"None": {
+			reason: "Without hooks, nothing of an install is applied either.",
+			want:   want{New: 1, Records: []string{"apps/shop.v1 superseded", "apps/shop.v2 deployed"}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			of := func(name string) *Bundle {
+				s := bundleOf(install(name, append([]string{tmplConfig, operation}, tc.more...)...))
+				s.Config = configOf(entryFor(name, "ReleaseName=shop", ""))
+				return s
+			}
+			b := newBench(t)
+			b.reconcile(of("web"))
+			b.reconcile(of("server"))
+			got := want{
+				Bye: b.s.made[jobKey("bye")], Up: b.s.made[jobKey("up")], New: b.s.made[key("ConfigMap", "apps", "new")], Records: b.records(),
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nafter the install was renamed: -want, +got:\n%s", tc.reason, diff)
+			}
+			if b.s.objects[key("ConfigMap", "apps", "web")] == nil {
+				t.Errorf("\n%s\nan object of the release was deleted", tc.reason)
+			}
+			hooks := min(len(tc.more), 1)
+			if r := b.take(of("server")); !r.Gone || b.s.made[jobKey("bye")] != hooks {
+				t.Errorf("\n%s\nremoval: %+v, and the deletion hook ran %d times", tc.reason, r, b.s.made[jobKey("bye")])
+			}
+		})
+	}
+}

@@ -92,11 +92,11 @@ func (c *Cache) Content(ctx context.Context, q Request) ([]byte, error) {
 }
 
 func (c *Cache) content(ctx context.Context, q Request) ([]byte, error) {
-	data, ok, err := c.Get(ctx, q.Scope, q.Digest, q.Limit)
+	data, taken, err := c.load(ctx, q.Scope, q.Digest, q.Limit)
 	if err != nil {
 		return nil, err
 	}
-	if ok {
+	if data != nil {
 		if c.grants.has(q.Grant) {
 			return data, nil
 		}
@@ -109,7 +109,7 @@ func (c *Cache) content(ctx context.Context, q Request) ([]byte, error) {
 			return data, nil
 		}
 		// Fetching it again gives the same grant.
-		c.Archives.Give(ctx, c.store.size(q.Scope, q.Digest))
+		c.Archives.Give(ctx, taken)
 	}
 	data, err = q.Get(ctx)
 	if err != nil {
@@ -126,18 +126,25 @@ func (c *Cache) content(ctx context.Context, q Request) ([]byte, error) {
 // Get returns the cached content of at most limit bytes, if any, to a caller that already has a grant. It waits until there is memory
 // for it.
 func (c *Cache) Get(ctx context.Context, scope, digest string, limit int64) ([]byte, bool, error) {
-	size := c.store.size(scope, digest)
-	if size > limit {
-		return nil, false, nil
+	data, _, err := c.load(ctx, scope, digest, limit)
+	return data, data != nil, err
+}
+
+// load returns the cached content of at most limit bytes, or nil, and the memory that it took for it.
+func (c *Cache) load(ctx context.Context, scope, digest string, limit int64) (data []byte, taken int64, err error) {
+	taken = c.store.size(scope, digest)
+	if taken > limit {
+		return nil, 0, nil
 	}
-	if err := c.Archives.Take(ctx, size); err != nil {
-		return nil, false, err
+	if err := c.Archives.Take(ctx, taken); err != nil {
+		return nil, 0, err
 	}
 	data, ok := c.store.get(scope, digest)
-	if !ok {
-		c.Archives.Give(ctx, size)
+	if !ok || int64(len(data)) > limit {
+		c.Archives.Give(ctx, taken)
+		return nil, 0, nil
 	}
-	return data, ok && int64(len(data)) <= limit, nil
+	return data, taken, nil
 }
 
 // Put stores content that scope has just delivered.

@@ -17,7 +17,6 @@ import (
 
 // TestReadPace checks how long a client takes to read what a server sends at once, on the clock of a bubble.
 func TestReadPace(t *testing.T) {
-	const mib = 1 << 20
 	type want struct {
 		Took   time.Duration
 		Slowed int32
@@ -31,9 +30,9 @@ func TestReadPace(t *testing.T) {
 		want  want
 	}{
 		"Burst":       {reason: "The first lists are read immediately.", conns: 1, bytes: []int{paceBurst}, want: want{}},
-		"Flood":       {reason: "What exceeds the burst is read slowly.", conns: 1, bytes: []int{paceBurst + mib}, want: want{Took: 2 * time.Second, Slowed: 1}},
-		"Connections": {reason: "All connections to a server share the rate.", conns: 4, bytes: []int{paceBurst/4 + mib}, want: want{Took: 8 * time.Second, Slowed: 1}},
-		"Later":       {reason: "A server that was quiet can send again.", conns: 1, bytes: []int{paceBurst, 10 * mib}, pause: 20 * time.Second, want: want{Took: 20 * time.Second}},
+		"Flood":       {reason: "What exceeds the burst is read slowly.", conns: 1, bytes: []int{paceBurst + 2*paceRate}, want: want{Took: 2 * time.Second, Slowed: 1}},
+		"Connections": {reason: "All connections to a server share the rate.", conns: 4, bytes: []int{paceBurst/4 + 2*paceRate}, want: want{Took: 8 * time.Second, Slowed: 1}},
+		"Later":       {reason: "A server that was quiet can send again.", conns: 1, bytes: []int{paceBurst, 19 * paceRate}, pause: 20 * time.Second, want: want{Took: 20 * time.Second}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

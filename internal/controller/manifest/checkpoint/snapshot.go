@@ -79,6 +79,10 @@ func (s *Snapshot) Seal() error {
 	if b, err = json.Marshal(v); err != nil {
 		return errors.Wrap(err, "cannot encode the snapshot")
 	}
+	if err := yamlsize.CheckItems(b, maxItems); err != nil || len(b) > limit {
+		return errors.Errorf("the values of all installs are too large to keep for a rollback: more than %d bytes, or than %d lists, objects and elements; "+
+			"use fewer values, or remove rollback", limit, maxItems)
+	}
 	if s.Data, err = compress.Gzip(b, gzip.DefaultCompression); err != nil {
 		return errors.Wrap(err, "cannot compress the snapshot")
 	}

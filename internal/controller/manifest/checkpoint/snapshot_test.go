@@ -93,6 +93,31 @@ func TestSnapshotBombs(t *testing.T) {
 	}
 }
 
+// TestSealLimits checks that a snapshot that could not be read again is refused before anything is installed.
+func TestSealLimits(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		secrets []any
+		err     bool
+	}{
+		"Most":  {reason: "The most values that can be read can be stored.", secrets: make([]any, maxItems-20)},
+		"Many":  {reason: "More of them are refused.", secrets: make([]any, maxItems+1), err: true},
+		"Large": {reason: "So is a larger snapshot.", secrets: []any{strings.Repeat("a", limit)}, err: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := &Snapshot{Format: format, Secrets: tc.secrets}
+			err := s.Seal()
+			if (err != nil) != tc.err || tc.err && !strings.Contains(err.Error(), "too large to keep for a rollback") {
+				t.Errorf("\n%s\nSeal(): want an error: %t, got %v", tc.reason, tc.err, err)
+			}
+			if read := Read(s.Data) != nil; read == tc.err {
+				t.Errorf("\n%s\nRead(...): want a snapshot: %t, got one: %t", tc.reason, !tc.err, read)
+			}
+		})
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	s := &Snapshot{Format: format}
 	if err := s.Seal(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"compress/gzip"
 	"context"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -133,4 +134,40 @@ func TestArchiveMemory(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSharedChart checks that a caller whose context ends while it unpacks a chart does not fail for another one that waits for it.
+func TestSharedChart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := chartOf("web", configMap("a"))
+		unpacks, first := 0, make(chan struct{})
+		fetch := in.Layer.Fetch
+		in.Layer.Fetch = func(ctx context.Context) (source.Content, error) {
+			content, err := fetch(ctx)
+			files := content.Files
+			content.Files = func() ([]source.File, error) {
+				if unpacks++; unpacks == 1 {
+					<-first
+					return nil, context.Canceled
+				}
+				return files()
+			}
+			return content, err
+		}
+		caches, results := NewCaches(), make(chan error)
+		for range 2 {
+			go func() { _, err := caches.loadChart(t.Context(), &in); results <- err }()
+			synctest.Wait()
+		}
+		close(first)
+		var failed int
+		for range 2 {
+			if err := <-results; err != nil {
+				failed++
+			}
+		}
+		if failed > 0 || unpacks != 2 {
+			t.Errorf("loadChart(...): %d of 2 callers failed, and the chart was unpacked %d times", failed, unpacks)
+		}
+	})
 }

@@ -54,17 +54,31 @@ func (c *Caches) loadChart(ctx context.Context, in *bundle.Install) (*render.Cha
 	if chart, ok := c.charts.Get(content.Digest); ok {
 		return chart, decoding.FinishArchive(ctx)
 	}
-	chart, err, _ := c.loading.Do(content.Digest, func() (any, error) {
+	chart, shared, err := c.parse(ctx, content)
+	if err != nil && shared && ctx.Err() == nil {
+		// The context, or the memory, of the caller that parsed the chart may be the reason.
+		chart, _, err = c.parse(ctx, content)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return chart, decoding.FinishArchive(ctx)
+}
+
+// parse parses and caches a chart, or waits for another caller that does. Shared is true if the result has several callers.
+func (c *Caches) parse(ctx context.Context, content source.Content) (chart *render.Chart, shared bool, err error) {
+	v, err, shared := c.loading.Do(content.Digest, func() (any, error) {
+		if chart, ok := c.charts.Get(content.Digest); ok {
+			return chart, nil // Another caller parsed it meanwhile.
+		}
 		chart, err := panics.Value("chart "+content.Digest, func() (*render.Chart, error) { return parseChart(ctx, content) })
 		if err == nil {
 			c.charts.Add(content.Digest, chart)
 		}
 		return chart, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return chart.(*render.Chart), decoding.FinishArchive(ctx) //nolint:forcetypeassert // The function returns nothing else.
+	chart, _ = v.(*render.Chart)
+	return chart, shared, err
 }
 
 // buildKustomization returns the objects of the kustomization in a directory of the content, which the caller may change. It caches

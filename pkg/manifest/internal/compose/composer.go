@@ -174,7 +174,7 @@ func (c *Composer) install(ctx context.Context, out *Component) error {
 	in.recordConfig(&out.Record)
 	out.Desired = release.Wanted{
 		Part: out.Name, Release: in.Release, Inputs: out.Inputs(), Retry: c.Retry, Adopts: c.adoption(in), RollsBack: c.RollsBack,
-		Messages: c.Messages,
+		Renamed: c.Stored.HasRelease(in.Release, out.Name), Messages: c.Messages,
 	}
 	out.Next, out.Record, err = c.Releases.Next(ctx, &out.Desired, out.Record)
 	return err

@@ -106,20 +106,19 @@ func (r *run) failPrune(err error) {
 // dropParts drops the parts whose objects are all gone, with their releases. Unless done is set, it keeps parts with deletion
 // hooks, because their last hooks may still have to run.
 func (r *run) dropParts(ctx context.Context, parts []object.PartID, done bool) {
-	records := r.progress.inventory.Parts
 	if !done {
-		parts = slices.DeleteFunc(slices.Clone(parts), func(part object.PartID) bool { return records[part].DeleteHooks })
+		parts = slices.DeleteFunc(slices.Clone(parts), func(part object.PartID) bool { return r.progress.retired(part).DeleteHooks })
 	}
 	for _, name := range r.progress.emptyParts(parts) {
 		err := r.confirmOnce(ctx)
 		if err == nil {
-			err = r.Pruner.Forget(ctx, name, records[name])
+			err = r.Pruner.Forget(ctx, name, r.progress.retired(name))
 		}
 		if err != nil {
 			r.failPrune(err)
 			continue
 		}
-		delete(records, name)
+		delete(r.progress.inventory.Parts, name)
 	}
 }
 

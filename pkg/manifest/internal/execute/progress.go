@@ -146,7 +146,18 @@ func (p *progress) noteEffect(part object.PartID, e hook.Effect) {
 // request.
 func (p *progress) intend() (save bool) {
 	p.restarted, save = plan.Intend(p.inventory, p.components)
-	return save
+	return p.noteFailures() || save
+}
+
+// noteFailures records in the inventory the Jobs that failed and will be deleted. It reports whether there is a new one.
+func (p *progress) noteFailures() (changed bool) {
+	for i := range p.inventory.Objects {
+		en := &p.inventory.Objects[i]
+		if en.IsNewlyFailed(p.objects[en.Ref()]) {
+			en.FailedUID, changed = en.UID, true
+		}
+	}
+	return changed
 }
 
 // postpone leaves an object that is being deleted, or is gone, to the next call. The parameter m is its metadata, or nil if it is

@@ -90,10 +90,28 @@ func (p *progress) doomed() Doomed {
 	for _, name := range slices.Sorted(maps.Keys(p.inventory.Parts)) {
 		if !p.plan.Wants(name) {
 			out.Parts = append(out.Parts, name)
-			out.Records[name] = p.inventory.Parts[name]
+			out.Records[name] = p.retired(name)
 		}
 	}
 	return out
+}
+
+// retired returns the record of a part that the bundle no longer contains. If an install of the bundle has its release, because the install
+// was renamed, the record has neither the release nor deletion hooks: the release is not deleted.
+func (p *progress) retired(name object.PartID) inventory.Part {
+	rec := p.inventory.Parts[name]
+	have := rec.ReleaseOf(name)
+	if have.IsZero() {
+		return rec
+	}
+	for other, o := range p.inventory.Parts {
+		if p.plan.Wants(other) && o.ReleaseOf(other) == have {
+			rec.DeleteHooks = false
+			rec.MoveRelease(name, rec.FormerReleaseOf(name), inventory.Release{})
+			break
+		}
+	}
+	return rec
 }
 
 // emptyParts returns the given parts that have no objects left.

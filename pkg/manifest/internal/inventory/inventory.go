@@ -82,6 +82,9 @@ type Entry struct {
 	Keep bool `json:"kp,omitempty"`
 	// Expires is true for a Job that is deleted some time after it has finished. Older versions did not store it.
 	Expires bool `json:"e,omitempty"`
+	// FailedUID is the UID of the Job if it was seen to have failed. It is only set if Expires is true. A Job that is created again has
+	// another UID.
+	FailedUID string `json:"f,omitempty"`
 	// Adopted is true if the object existed before the bundle, or might have existed, and cannot be replaced. Like a kept
 	// object, it stays in the cluster, because other clients might depend on it.
 	Adopted bool `json:"a,omitempty"`
@@ -135,10 +138,28 @@ func (e *Entry) IsDismissed(exists bool) bool {
 	return e.Stage == object.StageResource && e.UID != "" && !exists
 }
 
-// IsExpired reports whether the object is a Job that was applied and that, as far as is known, was deleted because it has finished. The
+// IsExpired reports whether the object is a Job that was applied and that, as far as is known, was deleted because it has succeeded. The
 // engine creates it again only if its content changes. Exists reports whether the object is in the cluster.
 func (e *Entry) IsExpired(exists bool) bool {
-	return e.Expires && e.UID != "" && !exists
+	return e.Expires && e.UID != "" && e.UID != e.FailedUID && !exists
+}
+
+// IsNewlyFailed reports whether the object is a Job that has failed and will be deleted, and the inventory does not say yet that it failed.
+func (e *Entry) IsNewlyFailed(state cluster.ObjectState) bool {
+	return e.Expires && e.UID != "" && e.UID != e.FailedUID && e.UID == state.UID && state.Outcome == cluster.OutcomeFailed
+}
+
+// HasRelease reports whether a part other than the given one has a release. The inventory can be nil.
+func (i *Inventory) HasRelease(r Release, except object.PartID) bool {
+	if i == nil || r.IsZero() {
+		return false
+	}
+	for name, p := range i.Parts {
+		if name != except && p.ReleaseOf(name) == r {
+			return true
+		}
+	}
+	return false
 }
 
 // EntryOf returns the entry of an object that has not been applied yet.

@@ -188,6 +188,7 @@ func (o *observer) observeEntry(en *inventory.Entry, p *part) {
 // observeExpected records whether an object that should exist is in its applied state and ready.
 func (o *observer) observeExpected(en *inventory.Entry, state cluster.ObjectState, exists bool, p *part) {
 	o.out.Total++
+	o.out.UpToDate = o.out.UpToDate && (!en.IsNewlyFailed(state) || !p.needsStep())
 	o.out.Ceded = append(o.out.Ceded, cededOf(en)...)
 	d, drifted := FindDrift(en, state, exists, o.Set)
 	if drifted && IsShared(en, state, exists, o.Set) {

@@ -39,6 +39,8 @@ type Wanted struct {
 	Adopts object.Adoption
 	// RollsBack is true if the bundle returns to an earlier revision.
 	RollsBack bool
+	// Renamed is true if another part of the inventory has the release, because the install was renamed.
+	Renamed bool
 	// Messages contain the instructions for users in errors.
 	Messages advice.Messages
 }
@@ -82,7 +84,7 @@ func (d *Wanted) stays(rec *inventory.Part) bool {
 
 // unsearched reports whether the part was never applied, so that the cluster is not searched for its release.
 func (d *Wanted) unsearched(rec *inventory.Part) bool {
-	return rec.ReleaseOf(d.Part).IsZero() && rec.FormerReleaseOf(d.Part).IsZero() && d.Adopts == object.AdoptNone
+	return rec.ReleaseOf(d.Part).IsZero() && rec.FormerReleaseOf(d.Part).IsZero() && d.Adopts == object.AdoptNone && !d.Renamed
 }
 
 // move sets the release of a part to the desired one. If this abandons the target of an unfinished earlier move, it returns that
