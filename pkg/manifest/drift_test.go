@@ -281,6 +281,7 @@ func TestFailedJobExpires(t *testing.T) {
 	}{
 		"Repair": {reason: "The Job runs again.", drift: DriftRepair, want: 2, state: Ready},
 		"Report": {reason: "The Job is missing.", drift: DriftReport, want: 1, state: Warning},
+		"Ignore": {reason: "It is not ignored that the Job failed.", drift: DriftIgnore, want: 1, state: Warning},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -300,7 +301,7 @@ func TestFailedJobExpires(t *testing.T) {
 			b.restart()
 			b.s.remove(jobKey("once"))
 			b.reconcile(s)
-			if o := b.observe(s); o.State != tc.state || b.s.made[jobKey("once")] != tc.want {
+			if o := b.observe(s); o.State != tc.state || o.Works || b.s.made[jobKey("once")] != tc.want {
 				t.Errorf("\n%s\nafter the Job expired: want %s and %d Jobs, got %+v and %d", tc.reason, tc.state, tc.want, o, b.s.made[jobKey("once")])
 			}
 		})

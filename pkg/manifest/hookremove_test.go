@@ -259,47 +259,6 @@ func TestForcedRemovalOfHook(t *testing.T) {
 	}
 }
 
-// TestRandomRetried checks that a new retry token renders a chart again whose objects were refused, for example because of what it looked up.
-func TestRandomRetried(t *testing.T) {
-	random := strings.Replace(tmplConfig, "{{ .Values.greeting }}", "{{ randAlphaNum 8 }}", 1)
-	cases := map[string]struct {
-		reason string
-		more   []string
-		same   bool
-	}{
-		"None": {reason: "Nothing depends on the objects yet."},
-		"Post": {reason: "The hooks after the objects have not begun.", more: []string{hookJob("late", "post-install")}},
-		"Pre":  {reason: "A hook that ran may have used the values.", more: []string{hookJob("early", "pre-install")}, same: true},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			b := newBench(t)
-			s := bundleOf(install("web", append([]string{random, tmplDeploy}, tc.more...)...))
-			b.s.fault = func(verb string, k cluster.ObjectRef) *metav1.Status {
-				if verb == "patch" && k.Kind == "Deployment" {
-					return refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "no")
-				}
-				return nil
-			}
-			value := func(token string) any {
-				for range 3 {
-					_, _ = b.Apply(t.Context(), b.c, s, WithRetryToken(token))
-				}
-				return b.s.objects[key("ConfigMap", "apps", "web")].content["data"].(map[string]any)["greeting"]
-			}
-			first, again, retried := value("one"), value("one"), value("two")
-			if first != again || (again == retried) != tc.same {
-				t.Errorf("\n%s\nvalues: %v, %v with the same token, %v with a new one", tc.reason, first, again, retried)
-			}
-			b.s.fault = nil
-			b.reconcile(s, WithRetryToken("two"))
-			if got := b.s.objects[key("ConfigMap", "apps", "web")].content["data"].(map[string]any)["greeting"]; got != retried {
-				t.Errorf("\n%s\nthe value changed from %v to %v", tc.reason, retried, got)
-			}
-		})
-	}
-}
-
 // TestRenamedInstall checks that an install that is renamed, but keeps the release that the config names, is an upgrade of this release.
 func TestRenamedInstall(t *testing.T) {
 	const operation = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ if .Release.IsInstall }}new{{ else }}old{{ end }}}\n"
@@ -345,5 +304,22 @@ func TestRenamedInstall(t *testing.T) {
 				t.Errorf("\n%s\nremoval: %+v, and the deletion hook ran %d times", tc.reason, r, b.s.made[jobKey("bye")])
 			}
 		})
+	}
+}
+
+// TestReleaseTaken checks that an install that takes over the name of a release from an install that stays is not an upgrade of it.
+func TestReleaseTaken(t *testing.T) {
+	const operation = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ if .Release.IsInstall }}new{{ else }}old{{ end }}}\n"
+	before, after := bundleOf(install("web", tmplConfig)), bundleOf(install("web", tmplConfig), install("server", operation))
+	before.Config = configOf(entryFor("web", "ReleaseName=shop", ""))
+	after.Config = configOf(entryFor("web", "ReleaseName=store", ""), entryFor("server", "ReleaseName=shop", ""))
+	b := newBench(t)
+	b.reconcile(before)
+	b.reconcile(after)
+	if diff := cmp.Diff([]string{"apps/shop.v1 deployed", "apps/store.v1 deployed"}, b.records()); diff != "" {
+		t.Errorf("records: -want, +got:\n%s", diff)
+	}
+	if b.s.objects[key("ConfigMap", "apps", "new")] == nil || b.s.objects[key("ConfigMap", "apps", "web")] == nil {
+		t.Error("the new install was not installed, or the other one was removed")
 	}
 }

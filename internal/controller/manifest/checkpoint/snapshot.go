@@ -65,7 +65,8 @@ func New(mr *v1alpha1.Manifest, bundle *manifest.Bundle, secrets []any) (*Snapsh
 	return s, s.Seal()
 }
 
-// Seal encodes a snapshot and sets its digest. Equal snapshots result in equal bytes.
+// Seal encodes a snapshot and sets its digest. Equal snapshots result in equal bytes. A snapshot that could not be read again has no data, so
+// that it is not stored.
 func (s *Snapshot) Seal() error {
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -79,12 +80,10 @@ func (s *Snapshot) Seal() error {
 	if b, err = json.Marshal(v); err != nil {
 		return errors.Wrap(err, "cannot encode the snapshot")
 	}
-	if err := yamlsize.CheckItems(b, maxItems); err != nil || len(b) > limit {
-		return errors.Errorf("the values of all installs are too large to keep for a rollback: more than %d bytes, or than %d lists, objects and elements; "+
-			"use fewer values, or remove rollback", limit, maxItems)
-	}
-	if s.Data, err = compress.Gzip(b, gzip.DefaultCompression); err != nil {
-		return errors.Wrap(err, "cannot compress the snapshot")
+	if yamlsize.CheckItems(b, maxItems) == nil && len(b) <= limit {
+		if s.Data, err = compress.Gzip(b, gzip.DefaultCompression); err != nil {
+			return errors.Wrap(err, "cannot compress the snapshot")
+		}
 	}
 	sum := sha256.Sum256(b)
 	s.Digest = hex.EncodeToString(sum[:8])

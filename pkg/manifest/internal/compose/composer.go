@@ -4,6 +4,7 @@ package compose
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
@@ -174,10 +175,15 @@ func (c *Composer) install(ctx context.Context, out *Component) error {
 	in.recordConfig(&out.Record)
 	out.Desired = release.Wanted{
 		Part: out.Name, Release: in.Release, Inputs: out.Inputs(), Retry: c.Retry, Adopts: c.adoption(in), RollsBack: c.RollsBack,
-		Renamed: c.Stored.HasRelease(in.Release, out.Name), Messages: c.Messages,
+		Renamed: c.Stored.HasRelease(in.Release, c.lacks), Messages: c.Messages,
 	}
 	out.Next, out.Record, err = c.Releases.Next(ctx, &out.Desired, out.Record)
 	return err
+}
+
+// lacks reports whether the bundle does not contain a part.
+func (c *Composer) lacks(name object.PartID) bool {
+	return !slices.ContainsFunc(c.Bundle.Outline(), func(p bundle.Part) bool { return p.Name == name })
 }
 
 // adoption returns which objects may be taken over. If the bundle adopts, that applies to all parts. Otherwise, the config of the

@@ -72,7 +72,6 @@ func (a *Attempt) RunPre(ctx context.Context) (Standing, error) {
 		a.Run.Next(a.Operation.Post())
 		if a.Random && a.Run.Done == 0 {
 			// No hook has saved that the revision is recorded.
-			a.Run.Random = true
 			return s, a.save(ctx)
 		}
 		a.note()

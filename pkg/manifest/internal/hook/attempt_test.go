@@ -101,7 +101,7 @@ func TestAttempt(t *testing.T) {
 		},
 		"Random": {
 			reason: "A chart that renders differently each time is saved before its objects are applied.", op: Upgrade, none: true, random: true,
-			want: want{log: []string{"save pre-upgrade", "pending", "save post-upgrade"}, run: inventory.Run{Event: "post-upgrade", Inputs: "i", Revision: 2, Recorded: true, Random: true}},
+			want: want{log: []string{"save pre-upgrade", "pending", "save post-upgrade"}, run: inventory.Run{Event: "post-upgrade", Inputs: "i", Revision: 2, Recorded: true}},
 		},
 		"RandomHook": {
 			reason: "A hook that ran has saved it.", op: Upgrade, random: true, outcome: "Succeeded",
@@ -112,7 +112,7 @@ func TestAttempt(t *testing.T) {
 		},
 		"RandomUnsaved": {
 			reason: "Otherwise, its objects aren't applied.", op: Upgrade, none: true, random: true, errs: map[string]error{"save post-upgrade": errors.New("denied")},
-			want: want{err: "denied", log: []string{"save pre-upgrade", "pending", "save post-upgrade"}, run: inventory.Run{Event: "post-upgrade", Inputs: "i", Revision: 2, Recorded: true, Random: true}},
+			want: want{err: "denied", log: []string{"save pre-upgrade", "pending", "save post-upgrade"}, run: inventory.Run{Event: "post-upgrade", Inputs: "i", Revision: 2, Recorded: true}},
 		},
 		"Unrecorded": {
 			reason: "If a revision cannot be recorded, the next step starts again.", op: Upgrade, errs: map[string]error{"pending": errors.New("denied")},

@@ -141,21 +141,24 @@ func (e *Entry) IsDismissed(exists bool) bool {
 // IsExpired reports whether the object is a Job that was applied and that, as far as is known, was deleted because it has succeeded. The
 // engine creates it again only if its content changes. Exists reports whether the object is in the cluster.
 func (e *Entry) IsExpired(exists bool) bool {
-	return e.Expires && e.UID != "" && e.UID != e.FailedUID && !exists
+	return e.Expires && e.UID != "" && !e.HasFailed() && !exists
 }
+
+// HasFailed reports whether the object is a Job that was seen to fail, and was not created again.
+func (e *Entry) HasFailed() bool { return e.FailedUID != "" && e.FailedUID == e.UID }
 
 // IsNewlyFailed reports whether the object is a Job that has failed and will be deleted, and the inventory does not say yet that it failed.
 func (e *Entry) IsNewlyFailed(state cluster.ObjectState) bool {
-	return e.Expires && e.UID != "" && e.UID != e.FailedUID && e.UID == state.UID && state.Outcome == cluster.OutcomeFailed
+	return e.Expires && e.UID != "" && !e.HasFailed() && e.UID == state.UID && state.Outcome == cluster.OutcomeFailed
 }
 
-// HasRelease reports whether a part other than the given one has a release. The inventory can be nil.
-func (i *Inventory) HasRelease(r Release, except object.PartID) bool {
+// HasRelease reports whether a part for which a function returns true has a release. The inventory can be nil.
+func (i *Inventory) HasRelease(r Release, of func(object.PartID) bool) bool {
 	if i == nil || r.IsZero() {
 		return false
 	}
 	for name, p := range i.Parts {
-		if name != except && p.ReleaseOf(name) == r {
+		if p.ReleaseOf(name) == r && of(name) {
 			return true
 		}
 	}

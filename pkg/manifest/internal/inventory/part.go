@@ -94,11 +94,8 @@ func (r *Part) HookTimeoutOf() time.Duration {
 // Resumes reports whether the run of hooks is for these inputs, regardless of labels, and can continue. A run whose revision is
 // not recorded cannot continue: no hook has run, and the next revision must be determined again.
 func (r *Part) Resumes(inputs Inputs, retry string) bool {
-	return r.Run != nil && r.Run.Recorded && r.Run.Of().SharesContent(inputs) && (r.Run.Retry == retry || r.Run.Failed == "" && !r.Run.rendersAgain())
+	return r.Run != nil && r.Run.Recorded && r.Run.Of().SharesContent(inputs) && (r.Run.Failed == "" || r.Run.Retry == retry)
 }
-
-// rendersAgain reports whether a new retry token renders the chart of the run again.
-func (r *Run) rendersAgain() bool { return r.Random && r.Index == 0 && r.Started == 0 && !r.Over }
 
 // A HookFailure describes a part whose hook failed. The engine runs none of its hooks and installs no further revision until its inputs
 // or the retry token change.

@@ -29,9 +29,6 @@ type Run struct {
 	Before   int `json:"before,omitempty"`
 	// Recorded is true once the revision has a record in the cluster.
 	Recorded bool `json:"recorded,omitempty"`
-	// Random is true if the chart renders differently each time, and no hook ran before its objects. Until a hook begins, a new retry
-	// token renders the chart again.
-	Random bool `json:"random,omitempty"`
 	// Index is the index of the current hook, in the order of the event. After the last hook, it is the number of hooks.
 	Index int `json:"index,omitempty"`
 	// UID is the UID of the object of the current hook. It is empty until the object is known to exist. Started is the start time of

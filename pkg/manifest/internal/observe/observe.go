@@ -241,10 +241,7 @@ func (o *observer) observeDrift(en *inventory.Entry, d Drift, p *part) bool {
 	}
 	switch o.Drift {
 	case bundle.DriftIgnore:
-		if d.Kind == DriftDeleted {
-			p.noted(PhaseMissing, d.Key.String()+" is missing")
-		}
-		return d.Kind != DriftDeleted
+		return p.ignore(en, d)
 	case bundle.DriftReport:
 		found := o.Differences[d.Key]
 		if !found.Differs {
@@ -270,6 +267,19 @@ func (o *observer) observeDrift(en *inventory.Entry, d Drift, p *part) bool {
 			" repeatedly and is restored once a minute; find the client that changes the object")
 	}
 	p.found(PhaseDrifted, d.String())
+	return false
+}
+
+// ignore records a drifted object whose drift is ignored. It reports whether the health of the object is relevant.
+func (p *part) ignore(en *inventory.Entry, d Drift) bool {
+	switch {
+	case d.Kind != DriftDeleted:
+		return true
+	case en.HasFailed():
+		p.noted(PhaseBroken, d.Key.String()+" failed and was deleted")
+	default:
+		p.noted(PhaseMissing, d.Key.String()+" is missing")
+	}
 	return false
 }
 

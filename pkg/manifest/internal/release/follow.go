@@ -39,7 +39,7 @@ type Wanted struct {
 	Adopts object.Adoption
 	// RollsBack is true if the bundle returns to an earlier revision.
 	RollsBack bool
-	// Renamed is true if another part of the inventory has the release, because the install was renamed.
+	// Renamed is true if a part that the bundle no longer contains has the release, because the install was renamed.
 	Renamed bool
 	// Messages contain the instructions for users in errors.
 	Messages advice.Messages
