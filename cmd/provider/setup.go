@@ -45,9 +45,8 @@ func setup(
 	if err != nil {
 		return nil, err
 	}
-	agent := "provider-kyma/" + version.Version
 	limits := archiveLimits(archive.Limits{Compressed: f.maxArchive, Uncompressed: f.maxUnpacked, Files: f.maxFiles}, log)
-	puller, err := newPuller(f, pull.WithLimits(limits), pull.WithUserAgent(agent), pull.WithGuard(guard), pull.WithObserver(m.StepSeconds.Of("pull")))
+	puller, err := newPuller(f, pull.WithLimits(limits), pull.WithGuard(guard), pull.WithObserver(m.StepSeconds.Of("pull")))
 	if err != nil {
 		return nil, err
 	}
@@ -60,8 +59,8 @@ func setup(
 		return nil, err
 	}
 	notify, attempts := &changes{}, config.NewAttempts()
-	pool := newPool(notify, attempts, target.WithLocal(local), target.WithUserAgent(agent), target.WithMetrics(m), target.WithLogger(log), target.WithGuard(guard),
-		target.WithParkAfter(f.parkAfter))
+	pool := newPool(notify, attempts, target.WithLocal(local), target.WithUserAgent(userAgent()), target.WithMetrics(m), target.WithLogger(log),
+		target.WithGuard(guard), target.WithParkAfter(f.parkAfter))
 	reader := secrets.NewReader(mgr.GetClient(), mgr.GetAPIReader())
 	targets := &clusters{shards: lead.shards, pool: pool, attempts: attempts, resolver: target.NewResolver(reader, target.Policy{
 		AllowExec: f.allowExec, AllowFiles: f.allowFiles, AllowTenantIdentity: f.allowTenantIdentity,
@@ -97,6 +96,9 @@ func setup(
 	}, nil
 }
 
+// userAgent returns the User-Agent header of requests to registries and target clusters.
+func userAgent() string { return "provider-kyma/" + version.Version }
+
 // newPool returns the connections to target clusters, which report changes of objects and their own states.
 func newPool(notify *changes, attempts *config.Attempts, o ...target.Option) *target.Pool {
 	return target.NewPool(manifest.Interpreter(), append(o, target.WithOnChange(notify.notify), target.WithOnRetry(notify.wake),
@@ -105,7 +107,7 @@ func newPool(notify *changes, attempts *config.Attempts, o ...target.Option) *ta
 
 // newPuller returns a client for registries with the cache that the flags set.
 func newPuller(f *flags, o ...pull.Option) (*pull.Client, error) {
-	c, err := pull.New(append(o, pull.WithCacheDir(f.cacheDir), pull.WithCacheSize(f.cacheSize))...)
+	c, err := pull.New(append(o, pull.WithUserAgent(userAgent()), pull.WithCacheDir(f.cacheDir), pull.WithCacheSize(f.cacheSize))...)
 	return c, errors.Wrap(err, "cannot set up access to registries")
 }
 

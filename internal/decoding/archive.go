@@ -76,8 +76,8 @@ func HoldArchive(ctx context.Context) (context.Context, func()) {
 	return ctx, h.release
 }
 
-// TakeArchive waits until there is memory for more unpacked content of the archive of a context. There is no bound if the archive was
-// pulled without one.
+// TakeArchive reserves n bytes for content that is unpacked from the archive of a context, and waits until they are available. It does not
+// wait if the archive was pulled without a bound.
 func TakeArchive(ctx context.Context, n int64) error {
 	p := archiveOf(ctx).get(nil)
 	if p == nil {
@@ -135,7 +135,7 @@ func (a *Archives) Take(ctx context.Context, n int64) error {
 	return TakeArchive(ctx, n)
 }
 
-// Give returns memory for bytes that are no longer used.
+// Give releases n bytes that were reserved for the archive of a context.
 func (a *Archives) Give(ctx context.Context, n int64) {
 	if h := archiveOf(ctx); a != nil && h != nil {
 		h.get(a.raw).give(n)

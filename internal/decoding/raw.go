@@ -140,7 +140,7 @@ func (p *part) fits(n int64) bool {
 	return n <= p.raw.most-p.bytes
 }
 
-// finish means that the response is complete. Its memory is no longer taken from it, and it no longer waits for more.
+// finish marks the response as complete: it can no longer be evicted, and it fails instead of waiting if it needs more memory.
 func (p *part) finish() error {
 	p.raw.mu.Lock()
 	defer p.raw.mu.Unlock()

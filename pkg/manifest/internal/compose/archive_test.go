@@ -73,7 +73,8 @@ func dependency(t *testing.T) string {
 	return b.String()
 }
 
-// TestArchiveMemory checks that an archive counts until it is rendered, and that its share is no longer kept for it when it is unpacked.
+// TestArchiveMemory checks that an archive uses memory of the bound until it has been rendered, and that no more is reserved for it once it
+// is unpacked.
 func TestArchiveMemory(t *testing.T) {
 	kustomization := layerOf("kustomization.yaml", "resources: [a.yaml]", "a.yaml", configMap("a"))
 	crds := layerOf("crd.yaml", "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: as.example.org}}")

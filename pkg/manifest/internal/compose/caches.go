@@ -77,8 +77,10 @@ func (c *Caches) parse(ctx context.Context, content source.Content) (chart *rend
 		}
 		return chart, err
 	})
-	chart, _ = v.(*render.Chart)
-	return chart, shared, err
+	if err != nil {
+		return nil, shared, err
+	}
+	return v.(*render.Chart), shared, nil //nolint:forcetypeassert // The function returns nothing else.
 }
 
 // buildKustomization returns the objects of the kustomization in a directory of the content, which the caller may change. It caches

@@ -134,8 +134,8 @@ func expires(u *unstructured.Unstructured) bool {
 	if u.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "batch", Kind: "Job"}) {
 		return false
 	}
-	ttl, _, _ := unstructured.NestedFieldNoCopy(u.Object, "spec", "ttlSecondsAfterFinished")
-	return ttl != nil
+	spec, ok := u.Object["spec"].(map[string]any)
+	return ok && spec["ttlSecondsAfterFinished"] != nil
 }
 
 // Encode returns v as JSON on one line, without HTML escaping.
