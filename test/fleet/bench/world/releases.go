@@ -32,8 +32,9 @@ const (
 	ring = "ring"
 	// budgetPercent is the share of the Kymas of a wave that may fail, in the policy Waves.
 	budgetPercent = 5
-	// deadline is how long a module may take to become Ready, in the policy Waves.
-	deadline = 15 * time.Second
+	// deadlineEmpty and deadlinePerCluster make up how long a module may take to become Ready, in the policy Waves: the clusters that
+	// change together are a share of all, and the same two cores change them.
+	deadlineEmpty, deadlinePerCluster = 15 * time.Second, 5 * time.Millisecond
 )
 
 // A Promotion is a version of all modules, and the policy by which it is rolled out.
@@ -62,7 +63,7 @@ func labelsOf(i int) map[string]string {
 // AdoptReleases makes ModuleReleaseMetas, instead of the ModuleTemplates, specify the version in the channel. It is the version that
 // the clusters have.
 func (w *World) AdoptReleases(ctx context.Context, version string) error {
-	for _, p := range policies() {
+	for _, p := range policies(w.Clusters) {
 		if err := w.Client.Create(ctx, &p); err != nil {
 			return errors.Wrapf(err, "cannot create RolloutPolicy %q", p.Name)
 		}
@@ -87,12 +88,13 @@ func (w *World) AdoptReleases(ctx context.Context, version string) error {
 	return nil
 }
 
-// policies returns the RolloutPolicies.
-func policies() []v1alpha1.RolloutPolicy {
+// policies returns the RolloutPolicies for a number of clusters.
+func policies(clusters int) []v1alpha1.RolloutPolicy {
 	percent := func(s string) *intstr.IntOrString { v := intstr.FromString(s); return &v }
 	soak := &metav1.Duration{Duration: time.Second}
 	out := []v1alpha1.RolloutPolicy{{ObjectMeta: metav1.ObjectMeta{Name: Batches}}, {ObjectMeta: metav1.ObjectMeta{Name: Waves}}}
 	out[0].Spec.Waves = []v1alpha1.RolloutWave{{Name: "all", Batch: percent("10%"), Soak: soak}}
+	deadline := deadlineEmpty + time.Duration(clusters)*deadlinePerCluster
 	budget := intstr.FromString(fmt.Sprintf("%d%%", budgetPercent))
 	out[1].Spec = v1alpha1.RolloutPolicySpec{
 		Waves: []v1alpha1.RolloutWave{
