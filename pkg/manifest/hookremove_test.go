@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
@@ -302,6 +303,45 @@ func TestRenamedInstall(t *testing.T) {
 			hooks := min(len(tc.more), 1)
 			if r := b.take(of("server")); !r.Gone || b.s.made[jobKey("bye")] != hooks {
 				t.Errorf("\n%s\nremoval: %+v, and the deletion hook ran %d times", tc.reason, r, b.s.made[jobKey("bye")])
+			}
+		})
+	}
+}
+
+// TestRenamedInstallRemoved removes a bundle while objects of an install that was renamed are still being pruned. The deletion hooks of the
+// release that both names have must run once.
+func TestRenamedInstallRemoved(t *testing.T) {
+	of := func(name string, more ...string) *Bundle {
+		s := bundleOf(install(name, append([]string{tmplConfig, hookJob("bye", "pre-delete")}, more...)...))
+		s.Config = configOf(entryFor(name, "ReleaseName=shop", ""))
+		return s
+	}
+	cases := map[string]struct{ reason, before, after string }{
+		"Later":   {reason: "The new name comes after the old one.", before: "server", after: "web"},
+		"Earlier": {reason: "The new name comes before the old one.", before: "web", after: "server"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.reconcile(of(tc.before, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held}\n"))
+			held := key("ConfigMap", "apps", "held")
+			b.s.edit(held, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"x/y"}) })
+			after := of(tc.after)
+			b.apply(after)
+			b.apply(after)
+			if got := len(b.inventory(after).Parts); got != 2 {
+				t.Fatalf("\n%s\nthe inventory has %d installs, not both", tc.reason, got)
+			}
+			b.take(after)
+			completeJob(b, "bye")
+			b.take(after)
+			b.s.remove(held)
+			b.takeAll(after)
+			if got := b.s.made[jobKey("bye")]; got != 1 {
+				t.Errorf("\n%s\nthe deletion hook ran %d times", tc.reason, got)
+			}
+			if got := b.records(); len(got) > 0 {
+				t.Errorf("\n%s\nrecords are left: %q", tc.reason, got)
 			}
 		})
 	}

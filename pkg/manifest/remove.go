@@ -107,9 +107,12 @@ func (w *call) newPruner(objects inspect.Objects) *pruner {
 	return &pruner{remover: w.newRemover(), hooks: w.newHooks(), history: w.history(), adopts: w.b.Adopt, objects: objects}
 }
 
-// removalHooks returns the hooks to run if all parts of the bundle are removed. It copies the inventory only if there are hooks.
+// removalHooks returns the hooks to run if all parts of the bundle are removed. It copies the inventory only if there are hooks. A release whose
+// install was renamed can have two parts in the inventory: only the one with the later revision has hooks.
 func (w *call) removalHooks(inv *inventory.Inventory) *hook.RemovalHooks {
-	parts := slices.DeleteFunc(slices.Sorted(maps.Keys(inv.Parts)), func(part object.PartID) bool { return !inv.Parts[part].DeleteHooks })
+	parts := slices.DeleteFunc(slices.Sorted(maps.Keys(inv.Parts)), func(part object.PartID) bool {
+		return !inv.Parts[part].DeleteHooks || inv.IsTakenOver(part)
+	})
 	if len(parts) > 0 {
 		inv = inv.Clone()
 	}

@@ -100,16 +100,9 @@ func (p *progress) doomed() Doomed {
 // was renamed, the record has neither the release nor deletion hooks: the release is not deleted.
 func (p *progress) retired(name object.PartID) inventory.Part {
 	rec := p.inventory.Parts[name]
-	have := rec.ReleaseOf(name)
-	if have.IsZero() {
-		return rec
-	}
-	for other, o := range p.inventory.Parts {
-		if p.plan.Wants(other) && o.ReleaseOf(other) == have {
-			rec.DeleteHooks = false
-			rec.MoveRelease(name, rec.FormerReleaseOf(name), inventory.Release{})
-			break
-		}
+	if p.inventory.HasRelease(rec.ReleaseOf(name), p.plan.Wants) {
+		rec.DeleteHooks = false
+		rec.MoveRelease(name, rec.FormerReleaseOf(name), inventory.Release{})
 	}
 	return rec
 }

@@ -165,6 +165,12 @@ func (i *Inventory) HasRelease(r Release, of func(object.PartID) bool) bool {
 	return false
 }
 
+// IsTakenOver reports whether another part has the release of a part, in a later revision, because an install was renamed.
+func (i *Inventory) IsTakenOver(part object.PartID) bool {
+	rec := i.Parts[part]
+	return i.HasRelease(rec.ReleaseOf(part), func(other object.PartID) bool { return i.Parts[other].Revision > rec.Revision })
+}
+
 // EntryOf returns the entry of an object that has not been applied yet.
 func EntryOf(o *object.Desired) Entry {
 	return Entry{
