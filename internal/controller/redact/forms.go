@@ -21,14 +21,11 @@ const (
 	beginning = 16
 
 	// maxForms is the maximum size of the forms of one Redactor in memory, in bytes. A form takes its length and perForm: a string and its
-	// place in a map of forms and in a map of prefixes. A short value has 2 to 9 forms. The forms of a long value have about 4 times its
+	// place in a map of forms and in a dictionary. A short value has 2 to 9 forms. The forms of a long value have about 4 times its
 	// length if it is base64, 12 times if it has many lines, and 18 times if it is binary.
 	maxForms = 32 << 20
 	perForm  = 128
 )
-
-// A prefix contains the first bytes of a form.
-type prefix [shortest]byte
 
 // A collection contains the forms of values up to maxForms.
 type collection struct {

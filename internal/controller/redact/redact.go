@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
 )
 
 const (
@@ -24,10 +23,10 @@ type Redactor struct {
 	late *Values
 
 	mu sync.Mutex
-	// forms contains the forms of the values by their first bytes. They are collected when the first text is redacted, because
-	// most passes have no texts, and again after values are added to late. seen is the number of values of late that they
-	// include. tooMany is true if there are more forms than a Redactor may have.
-	forms   map[prefix][]string
+	// forms contains the forms of the values. They are collected when the first text is redacted, because most passes have no
+	// texts, and again after values are added to late. seen is the number of values of late that they include. tooMany is true if
+	// there are more forms than a Redactor may have.
+	forms   *dictionary
 	seen    int
 	tooMany bool
 }
@@ -57,8 +56,8 @@ func (r *Redactor) With(values ...any) *Redactor {
 }
 
 // Text returns a text without the values. If two values begin at the same position, Text replaces the longer one. It does not
-// change a text that is already redacted. Text takes time in proportion to the length of the text, regardless of the number
-// of values. If the values have too many forms, Text returns a fixed text instead of each text.
+// change a text that is already redacted. Text takes time in proportion to the length of the text, and to the logarithm of the
+// number of values. If the values have too many forms, Text returns a fixed text instead of each text.
 func (r *Redactor) Text(s string) string {
 	if r == nil || len(s) < shortest {
 		return s
@@ -67,12 +66,12 @@ func (r *Redactor) Text(s string) string {
 	if !ok {
 		return withheld
 	}
-	if len(forms) == 0 {
+	if len(forms.sorted) == 0 {
 		return s
 	}
 	out, from := strings.Builder{}, 0
 	for i := 0; i+shortest <= len(s); {
-		n := match(forms, s[i:])
+		n := forms.match(s[i:])
 		if n <= len(Mark) && strings.HasPrefix(s[i:], Mark) {
 			i += len(Mark)
 			continue
@@ -130,27 +129,8 @@ func (e *redactedError) Error() string { return e.text }
 // Unwrap returns the original error.
 func (e *redactedError) Unwrap() error { return e.err }
 
-// match returns the number of bytes at the beginning of a text that must be replaced.
-func match(forms map[prefix][]string, s string) int {
-	best := 0
-	for _, form := range forms[prefix([]byte(s[:shortest]))] {
-		n := 0
-		for n < len(form) && n < len(s) && form[n] == s[n] {
-			n++
-		}
-		if n == len(form) || n >= beginning {
-			best = max(best, n)
-		}
-	}
-	// If only the beginning of a character matched, the rest of the character would not be valid text.
-	for best > 0 && best < len(s) && !utf8.RuneStart(s[best]) {
-		best++
-	}
-	return best
-}
-
 // collected returns the forms of all values, or false if there are too many. If there are new values, it collects the forms again.
-func (r *Redactor) collected() (map[prefix][]string, bool) {
+func (r *Redactor) collected() (*dictionary, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	late := r.late.all()
@@ -168,10 +148,6 @@ func (r *Redactor) collected() (map[prefix][]string, bool) {
 	if r.tooMany = all.full(); r.tooMany {
 		return nil, false
 	}
-	r.forms, r.seen = map[prefix][]string{}, len(late)
-	for form := range all.forms {
-		key := prefix([]byte(form[:shortest]))
-		r.forms[key] = append(r.forms[key], form)
-	}
+	r.forms, r.seen = newDictionary(all.forms), len(late)
 	return r.forms, true
 }
