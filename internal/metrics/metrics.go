@@ -32,6 +32,9 @@ type Metrics struct {
 	// TargetCacheBytes is the size of what is kept of the objects of all clusters.
 	TargetCacheBytes prometheus.Gauge
 
+	// TargetWaitSeconds is how long reads from target clusters waited because the clusters sent too much.
+	TargetWaitSeconds prometheus.Counter
+
 	// TargetRequests counts the requests to target clusters.
 	TargetRequests Requests
 
@@ -82,6 +85,10 @@ func New(r prometheus.Registerer, b version.Build) *Metrics {
 		TargetCacheBytes: f.NewGauge(prometheus.GaugeOpts{
 			Name: "provider_kyma_target_cache_bytes",
 			Help: "Approximate size of the cached states of watched objects in all target clusters, in bytes.",
+		}),
+		TargetWaitSeconds: f.NewCounter(prometheus.CounterOpts{
+			Name: "provider_kyma_target_read_wait_seconds_total",
+			Help: "Total time for which the provider delayed reading from connections to target clusters that sent too much data, in seconds.",
 		}),
 		TargetRequests: Requests{f.NewCounterVec(prometheus.CounterOpts{
 			Name: "provider_kyma_target_requests_total",

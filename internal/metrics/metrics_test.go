@@ -25,6 +25,7 @@ func TestMetrics(t *testing.T) {
 	m.TargetConnections.Inc()
 	m.TargetStates.Add("", 1)
 	m.TargetCacheBytes.Set(5)
+	m.TargetWaitSeconds.Add(0.5)
 	m.TargetRequests.Count("GET", 200)
 	m.ControlPlaneRequests.Count("WATCH", 0)
 	m.Events.Count("Manifest", "Warning", "DriftDetected")
@@ -114,6 +115,9 @@ provider_kyma_target_connection_states{state="Connecting"} 1
 # HELP provider_kyma_target_connections Number of open connections to target clusters.
 # TYPE provider_kyma_target_connections gauge
 provider_kyma_target_connections 1
+# HELP provider_kyma_target_read_wait_seconds_total Total time for which the provider delayed reading from connections to target clusters that sent too much data, in seconds.
+# TYPE provider_kyma_target_read_wait_seconds_total counter
+provider_kyma_target_read_wait_seconds_total 0.5
 # HELP provider_kyma_target_requests_total Total number of requests to target clusters, by method (WATCH for watches) and status code (0 if there was no response).
 # TYPE provider_kyma_target_requests_total counter
 provider_kyma_target_requests_total{code="200",verb="GET"} 1

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
@@ -21,6 +22,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/kubeconfig"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 )
 
 // A Policy defines what provider configs may do. The zero value is the strictest policy.
@@ -61,8 +63,9 @@ type Credentials struct {
 	kubeconfig []byte
 	identity   *identity
 	policy     Policy
-	// platform is true if an administrator wrote the provider config, and false if a tenant did.
-	platform bool
+	// platform is true if an administrator wrote the provider config, and false if a tenant did. namespace is that of the tenant.
+	platform  bool
+	namespace string
 	// stored is true if the kubeconfig is in a Secret, which users of the control plane might be able to change.
 	stored bool
 	// origin is the namespace, the name and the key of that Secret, or empty for other sources.
@@ -80,6 +83,17 @@ func (c Credentials) trust() netguard.Trust {
 	return netguard.Tenant
 }
 
+// tenantOf returns what bounds the data of the cluster of credentials, if a tenant chose it, and a function to call when it is gone.
+func (p *Pool) tenantOf(c Credentials) (t *transport.Tenant, leave func()) {
+	if c.trust() != netguard.Tenant {
+		return nil, func() {}
+	}
+	return p.tenants.Join(c.namespace)
+}
+
+// waited counts the time that reads from clusters wait.
+func (p *Pool) waited(d time.Duration) { p.metrics.TargetWaitSeconds.Add(d.Seconds()) }
+
 // String returns the digest, which reveals nothing about the credentials.
 func (c Credentials) String() string { return "credentials " + c.Digest }
 
@@ -89,7 +103,9 @@ func (c Credentials) GoString() string { return c.String() }
 // Resolve resolves the credentials of a provider config. The namespace is that of the provider config, or empty for a
 // cluster-scoped one. Errors contain names of fields, Secrets and keys, but never values.
 func (r *Resolver) Resolve(ctx context.Context, namespace string, spec v1alpha1.ProviderConfigSpec) (Credentials, error) {
-	c := Credentials{policy: r.policy, platform: namespace == "", stored: spec.Credentials.Source == v1alpha1.CredentialsSourceSecret}
+	c := Credentials{
+		policy: r.policy, platform: namespace == "", namespace: namespace, stored: spec.Credentials.Source == v1alpha1.CredentialsSourceSecret,
+	}
 	id, err := r.identity(ctx, namespace, spec.Identity)
 	if err != nil {
 		return Credentials{}, err

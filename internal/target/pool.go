@@ -45,6 +45,7 @@ type Pool struct {
 	budget      *decoding.Budget
 	caches      *informer.Budget
 	guard       *netguard.Guard
+	tenants     transport.Tenants
 	metrics     *metrics.Metrics
 	log         logging.Logger
 	parkAfter   time.Duration
@@ -313,20 +314,24 @@ func (p *Pool) connect(c Credentials, k *kubeconfig.Result) (*Cluster, error) {
 	}
 	// Identities use the context for token requests.
 	ctx, cancel := context.WithCancel(context.Background())
+	tenant, leave := p.tenantOf(c)
+	done := func() { cancel(); leave() }
 	if c.identity != nil {
 		client := p.guard.Dialer(c.trust()).Client(tokenTime)
 		if err := renewing(rc, func(rc *rest.Config) error { return c.identity.wrap(ctx, rc, k.Cluster, client) }); err != nil {
-			cancel()
+			done()
 			return nil, err
 		}
 	}
 	cluster, err := connection.New(rc, p.interpreter, connection.Options{
-		Transport: transport.Options{Limits: p.limits, Budget: p.budget, Count: p.countRequest, Dialer: p.guard.Dialer(c.trust())},
+		Transport: transport.Options{
+			Limits: p.limits, Budget: p.budget, Count: p.countRequest, Dialer: p.guard.Dialer(c.trust()), Tenant: tenant, Waited: p.waited,
+		},
 		Builtin:   p.builtin,
 		Change:    p.change,
 		Changed:   p.changed,
 		Log:       p.log,
-		Done:      cancel,
+		Done:      done,
 		Monitored: true,
 		Lists:     p.lists,
 		Openings:  p.openings,
@@ -336,7 +341,7 @@ func (p *Pool) connect(c Credentials, k *kubeconfig.Result) (*Cluster, error) {
 		ParkAfter: p.parkAfter,
 	})
 	if err != nil {
-		cancel()
+		done()
 		return nil, err
 	}
 	return cluster, nil

@@ -23,18 +23,22 @@ const (
 	pacedRead = 64 << 10
 )
 
-// A pace bounds what is read from all network connections to one server. Reading late makes the server wait, so nothing is lost.
+// A pace bounds what is read from all network connections to one server, and from all servers of its tenant. Reading late makes the server wait,
+// so nothing is lost.
 type pace struct {
-	limit *rate.Limiter
-	// slowed is called when a read has to wait, at most once per hour.
+	limit  *rate.Limiter
+	tenant *Tenant
+	// waited is called with the time of each wait; optional.
+	waited func(time.Duration)
+	// slowed is called when a read has to wait, at most once per hour; optional.
 	slowed func()
 
 	mu   sync.Mutex
 	next time.Time // of slowed
 }
 
-func newPace(slowed func()) *pace {
-	return &pace{limit: rate.NewLimiter(paceRate, paceBurst), slowed: slowed}
+func newPace(o Options) *pace {
+	return &pace{limit: rate.NewLimiter(paceRate, paceBurst), tenant: o.Tenant, waited: o.Waited, slowed: o.Slowed}
 }
 
 // dialer returns a function that opens connections with another function. What is read from them counts.
@@ -52,7 +56,10 @@ func (p *pace) dialer(open connrotation.DialFunc) connrotation.DialFunc {
 // took counts bytes that were read, at most paceBurst. It returns the time to wait before more are read.
 func (p *pace) took(n int) time.Duration {
 	now := time.Now()
-	wait := p.limit.ReserveN(now, n).DelayFrom(now)
+	wait := max(p.limit.ReserveN(now, n).DelayFrom(now), p.tenant.took(now, n))
+	if wait > 0 && p.waited != nil {
+		p.waited(wait)
+	}
 	if wait <= 0 || p.slowed == nil {
 		return wait
 	}

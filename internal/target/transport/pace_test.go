@@ -38,7 +38,7 @@ func TestReadPace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var slowed atomic.Int32
-				p := newPace(func() { slowed.Add(1) })
+				p := newPace(Options{Slowed: func() { slowed.Add(1) }})
 				began, done := time.Now(), make(chan error)
 				for range tc.conns {
 					c := pacedPipe(t, p, func(far net.Conn) {
@@ -69,7 +69,7 @@ func TestReadPace(t *testing.T) {
 // TestPaceClosed checks that closing a connection ends a read that waits.
 func TestPaceClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPace(nil)
+		p := newPace(Options{})
 		p.took(paceBurst)
 		p.took(paceBurst)
 		c := pacedPipe(t, p, func(far net.Conn) { _, _ = io.CopyN(far, zeros{}, 1) })
@@ -98,7 +98,7 @@ func TestSlowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []time.Duration
 		began := time.Now()
-		p := newPace(func() { got = append(got, time.Since(began)) })
+		p := newPace(Options{Slowed: func() { got = append(got, time.Since(began)) }})
 		p.took(paceBurst)
 		for range 9 {
 			time.Sleep(15 * time.Minute)

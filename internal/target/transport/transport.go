@@ -48,6 +48,10 @@ type Options struct {
 	Monitored bool
 	// Idle is how long a network connection without requests stays open. The default is 90 seconds.
 	Idle time.Duration
+	// Tenant bounds what is read from all servers of a tenant together; optional.
+	Tenant *Tenant
+	// Waited is called with each time that a read waits because the server or its tenant has sent too much; optional.
+	Waited func(time.Duration)
 	// Slowed is called when the server has sent so much that the provider reads its data more slowly, at most once per hour;
 	// optional. It must not block.
 	Slowed func()
@@ -94,7 +98,7 @@ func New(rc *rest.Config, o Options) (*Transport, error) {
 		o.Budget = decoding.Scaled()
 	}
 	changes := &atomic.Uint64{}
-	base, connections, closeAll, err := baseOf(rc, tc, counting(newPace(o.Slowed).dialer(dial(tc, o.Dialer)), changes), o.Dialer, cmp.Or(o.Idle, idleTime))
+	base, connections, closeAll, err := baseOf(rc, tc, counting(newPace(o).dialer(dial(tc, o.Dialer)), changes), o.Dialer, cmp.Or(o.Idle, idleTime))
 	if err != nil {
 		return nil, err
 	}

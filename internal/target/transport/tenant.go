@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+const (
+	// tenantBurst is the number of bytes that the provider reads from all clusters of a tenant as fast as they send them. tenantRate is how
+	// many more it reads per second, and clusterRate how many more for each cluster. One cluster that never stops sending leaves half of
+	// tenantRate to the others.
+	tenantBurst = 2 * paceBurst
+	tenantRate  = 2 * paceRate
+	clusterRate = 128 << 10
+)
+
+// Tenants bounds what is read from all clusters of each tenant together, since a tenant can have many clusters. The zero value has no tenants.
+// It is safe for concurrent use.
+type Tenants struct {
+	mu sync.Mutex
+	of map[string]*Tenant
+}
+
+// A Tenant bounds what is read from the clusters of one tenant. A nil Tenant bounds nothing.
+type Tenant struct {
+	limit *rate.Limiter
+	// clusters is the number of the clusters. Tenants guards it.
+	clusters int
+}
+
+// Join adds a cluster to a tenant. The caller calls leave when the cluster is gone.
+func (t *Tenants) Join(name string) (tenant *Tenant, leave func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.of == nil {
+		t.of = map[string]*Tenant{}
+	}
+	tenant = t.of[name]
+	if tenant == nil {
+		tenant = &Tenant{limit: rate.NewLimiter(tenantRate, tenantBurst)}
+		t.of[name] = tenant
+	}
+	t.count(tenant, 1)
+	return tenant, sync.OnceFunc(func() { t.leave(name, tenant) })
+}
+
+// count changes the number of the clusters of a tenant. The caller holds mu.
+func (t *Tenants) count(tenant *Tenant, change int) {
+	tenant.clusters += change
+	tenant.limit.SetLimit(tenantRate + rate.Limit(tenant.clusters)*clusterRate)
+}
+
+// leave removes a cluster. A tenant without clusters is remembered until it has its burst again: otherwise, it could get a new burst with each
+// new cluster.
+func (t *Tenants) leave(name string, tenant *Tenant) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.count(tenant, -1)
+	t.forget(name, tenant)
+}
+
+// forget removes a tenant without clusters, or waits until it can be removed. The caller holds mu.
+func (t *Tenants) forget(name string, tenant *Tenant) {
+	if tenant.clusters > 0 || t.of[name] != tenant {
+		return
+	}
+	missing := tenantBurst - tenant.limit.Tokens()
+	if missing < 1 {
+		delete(t.of, name)
+		return
+	}
+	time.AfterFunc(time.Duration(missing/tenantRate*float64(time.Second))+time.Second, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.forget(name, tenant)
+	})
+}
+
+// took counts bytes that were read, at most tenantBurst. It returns the time to wait before more are read.
+func (t *Tenant) took(now time.Time, n int) time.Duration {
+	if t == nil {
+		return 0
+	}
+	return t.limit.ReserveN(now, n).DelayFrom(now)
+}

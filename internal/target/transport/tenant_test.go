@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"io"
+	"net"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestTenantPace checks how long it takes to read what several clusters send at once, on the clock of a bubble. None of them sends more than a
+// single cluster may.
+func TestTenantPace(t *testing.T) {
+	const some = tenantRate + 4*clusterRate // what four clusters can send per second
+	cases := map[string]struct {
+		reason string
+		// tenants contains the tenant of each cluster, or no name for a cluster of an administrator.
+		tenants []string
+		bytes   int
+		want    time.Duration
+	}{
+		"Burst":     {reason: "The first lists are read immediately.", tenants: []string{"a", "a", "a", "a"}, bytes: tenantBurst / 4},
+		"Flood":     {reason: "The clusters of a tenant share a rate, which grows with their number.", tenants: []string{"a", "a", "a", "a"}, bytes: tenantBurst/4 + 3*some, want: 12 * time.Second},
+		"Tenants":   {reason: "Tenants share nothing.", tenants: []string{"a", "a", "b", "b"}, bytes: tenantBurst / 2},
+		"Platform":  {reason: "An administrator chose the clusters.", tenants: []string{"", "", "", ""}, bytes: tenantBurst / 2},
+		"Different": {reason: "A tenant does not slow down an administrator.", tenants: []string{"a", "a", "", ""}, bytes: tenantBurst / 2},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tenants, waited := &Tenants{}, atomic.Int64{}
+				began, done := time.Now(), make(chan error)
+				for _, name := range tc.tenants {
+					o := Options{Waited: func(d time.Duration) { waited.Add(int64(d)) }}
+					if name != "" {
+						o.Tenant, _ = tenants.Join(name)
+					}
+					c := pacedPipe(t, newPace(o), func(far net.Conn) {
+						_, _ = io.CopyN(far, zeros{}, int64(tc.bytes))
+						_ = far.Close()
+					})
+					go func() { _, err := io.Copy(io.Discard, c); done <- err }()
+				}
+				for range tc.tenants {
+					if err := <-done; err != nil {
+						t.Error(err)
+					}
+				}
+				if got := time.Since(began).Round(100 * time.Millisecond); got != tc.want || (waited.Load() > 0) != (tc.want > 0) {
+					t.Errorf("\n%s\nthe data was read within %s, and reads waited %s; want %s", tc.reason, got, time.Duration(waited.Load()), tc.want)
+				}
+			})
+		})
+	}
+}
+
+// TestTenantReturns checks that a tenant does not get a new burst by replacing its clusters, and that it is forgotten later.
+func TestTenantReturns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tenants := &Tenants{}
+		join := func() (*Tenant, func()) { return tenants.Join("a") }
+		first, leave := join()
+		first.took(time.Now(), tenantBurst)
+		leave()
+		leave() // Only the first call counts.
+		again, leave := join()
+		rate := float64(tenantRate + clusterRate)
+		if got := again.took(time.Now(), int(rate)); got.Round(time.Millisecond) != time.Second {
+			t.Errorf("after its only cluster was replaced, the tenant waits %s, not 1s", got)
+		}
+		other, leaveOther := tenants.Join("b")
+		if got := other.took(time.Now(), tenantBurst); got != 0 {
+			t.Errorf("another tenant waits %s", got)
+		}
+		leave()
+		leaveOther()
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		if diff := cmp.Diff(2, len(tenants.of)); diff != "" {
+			t.Errorf("tenants that have no burst: -want, +got:\n%s", diff)
+		}
+		time.Sleep(2 * tenantBurst / tenantRate * time.Second)
+		synctest.Wait()
+		if len(tenants.of) > 0 {
+			t.Errorf("%d tenants are not forgotten", len(tenants.of))
+		}
+	})
+}
