@@ -62,6 +62,9 @@ func setup(
 	pool := newPool(notify, attempts, target.WithLocal(local), target.WithUserAgent(userAgent()), target.WithMetrics(m), target.WithLogger(log),
 		target.WithGuard(guard), target.WithParkAfter(f.parkAfter))
 	reader := secrets.NewReader(mgr.GetClient(), mgr.GetAPIReader())
+	if err := reader.Watch(ctx, mgr.GetCache()); err != nil {
+		return nil, err
+	}
 	targets := &clusters{shards: lead.shards, pool: pool, attempts: attempts, resolver: target.NewResolver(reader, target.Policy{
 		AllowExec: f.allowExec, AllowFiles: f.allowFiles, AllowTenantIdentity: f.allowTenantIdentity,
 	})}

@@ -4,6 +4,7 @@ package bytelru
 
 import (
 	"container/list"
+	"math"
 	"runtime/debug"
 	"sync"
 )
@@ -33,13 +34,16 @@ func New[K comparable, V any](name string, limit int64) *Cache[K, V] {
 	return &Cache[K, V]{limit: limit, usage: usageOf(name), order: list.New(), entries: map[K]*list.Element{}}
 }
 
-// planned is the memory limit of the process for which the sizes of caches are designed.
+// planned is the memory limit of the process for which the sizes of caches are designed, and which a process without a limit counts as having.
 const planned = 2 << 30
 
-// Scaled returns the limit of a cache that can take most bytes in a process with 2 GiB. The limit is smaller if the process has
-// a lower memory limit.
+// Scaled returns the limit of a cache that can take most bytes in a process with a memory limit of 2 GiB. It is in proportion to the memory limit of
+// the process, so that a larger fleet, which needs a higher limit, has larger caches.
 func Scaled(most int64) int64 {
-	limit := min(debug.SetMemoryLimit(-1), planned)
+	limit := debug.SetMemoryLimit(-1)
+	if limit == math.MaxInt64 {
+		limit = planned
+	}
 	return int64(float64(most) * float64(limit) / planned)
 }
 

@@ -147,7 +147,7 @@ func parsed(n int) *template.Template {
 }
 
 func TestScaled(t *testing.T) {
-	for limit, want := range map[int64]int64{math.MaxInt64: 64 << 20, 4 << 30: 64 << 20, 512 << 20: 16 << 20} {
+	for limit, want := range map[int64]int64{math.MaxInt64: 64 << 20, 4 << 30: 128 << 20, 512 << 20: 16 << 20} {
 		before := debug.SetMemoryLimit(limit)
 		got := Scaled(64 << 20)
 		debug.SetMemoryLimit(before)

@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -18,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// maxBytes is the maximum size of the cache, which is enough for the kubeconfigs of more than 10,000 clusters.
+// maxBytes is the maximum size of the cache, which is enough for 10,000 kubeconfigs of 5 KiB.
 const maxBytes = 64 << 20
 
 // A Reader reads Secrets and ConfigMaps.
@@ -45,6 +47,30 @@ type version struct {
 // NewReader returns a Reader that reads metadata from a cache with a watch, and content from the API server.
 func NewReader(metadata, content client.Reader) *Reader {
 	return &Reader{metadata: metadata, content: content, versions: bytelru.New[objectKey, version]("secrets", bytelru.Scaled(maxBytes))}
+}
+
+// Watch begins to remove deleted objects from memory.
+func (r *Reader) Watch(ctx context.Context, informers cache.Informers) error {
+	for _, kind := range []string{kindSecret, kindConfigMap} {
+		i, err := informers.GetInformer(ctx, metadataOf(kind), cache.BlockUntilSynced(false))
+		if err != nil {
+			return errors.Wrapf(err, "cannot watch kind %s", kind)
+		}
+		if _, err := i.AddEventHandler(toolscache.ResourceEventHandlerFuncs{DeleteFunc: func(obj any) { r.forget(kind, obj) }}); err != nil {
+			return errors.Wrapf(err, "cannot watch kind %s", kind)
+		}
+	}
+	return nil
+}
+
+// forget removes a deleted object from memory.
+func (r *Reader) forget(kind string, obj any) {
+	if last, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
+		obj = last.Obj
+	}
+	if o, ok := obj.(client.Object); ok {
+		r.versions.Remove(objectKey{kind, client.ObjectKeyFromObject(o)})
+	}
 }
 
 // Get returns the data of a Secret, which the caller must not change. If the Secret does not exist, the error is a
@@ -115,13 +141,22 @@ func (r *Reader) getConfigMap(ctx context.Context, nn types.NamespacedName) (ver
 
 // cachedVersion returns the cached version of an object, and whether it is the current one.
 func (r *Reader) cachedVersion(ctx context.Context, kind string, nn types.NamespacedName) (version, bool, error) {
-	m := &metav1.PartialObjectMetadata{}
-	m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
+	m := metadataOf(kind)
 	if err := r.metadata.Get(ctx, nn, m); err != nil {
+		if notfound.Is(err) {
+			r.versions.Remove(objectKey{kind, nn})
+		}
 		return version{}, false, explain(kind, nn, err)
 	}
 	v, ok := r.versions.Get(objectKey{kind, nn})
 	return v, ok && v.uid == m.UID && v.resourceVersion == m.ResourceVersion, nil
+}
+
+// metadataOf returns an object for the metadata of a kind.
+func metadataOf(kind string) *metav1.PartialObjectMetadata {
+	m := &metav1.PartialObjectMetadata{}
+	m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
+	return m
 }
 
 func explain(kind string, nn types.NamespacedName, err error) error {
