@@ -10,8 +10,10 @@ import (
 )
 
 const (
-	// mostModules limits the number of series, because module authors and tenants choose the labels.
+	// mostModules limits the number of series, because module authors and tenants choose the labels. otherSeries of them are for the modules above
+	// the limit: more than there are states.
 	mostModules = 2000
+	otherSeries = 16
 	// other is the value of all labels except the state for the modules above the limit.
 	other = "other"
 )
@@ -33,9 +35,9 @@ func newModules(f promauto.Factory) *modules {
 		vector: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "provider_kyma_modules",
 			Help: "Number of modules in clusters, by module, version, channel and state. " +
-				"Combinations beyond the first 2,000 are counted with the value other in the labels module, version and channel.",
+				"There are at most 2,000 combinations; others are counted with the value other in the labels module, version and channel.",
 		}, []string{"module", "version", "channel", "state"}),
-		most:   mostModules,
+		most:   mostModules - otherSeries,
 		counts: map[Module]int{},
 	}
 }

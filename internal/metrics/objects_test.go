@@ -3,6 +3,7 @@
 package metrics
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -89,6 +90,20 @@ func samples(t *testing.T, v prometheus.Collector) uint64 {
 	return families[0].GetMetric()[0].GetHistogram().GetSampleCount()
 }
 
+// TestMostModules checks that the number of series is limited, whatever the labels are.
+func TestMostModules(t *testing.T) {
+	r := prometheus.NewRegistry()
+	o := New(r, version.Build{}).Objects(testKind)
+	for i := range 3 * mostModules {
+		id := strconv.Itoa(i)
+		o.Set(Object{UID: types.UID(id), Created: created, Module: &Module{Name: "m" + id, State: []string{"Ready", "Processing", "Error", "Warning", "Deleting"}[i%5]}}, true)
+	}
+	got, err := testutil.GatherAndCount(r, "provider_kyma_modules")
+	if err != nil || got > mostModules || got < mostModules-otherSeries {
+		t.Errorf("want at most %d series, got %d: %v", mostModules, got, err)
+	}
+}
+
 // TestModules checks the series of modules after changes of their Manifests.
 func TestModules(t *testing.T) {
 	r := prometheus.NewRegistry()
@@ -97,7 +112,7 @@ func TestModules(t *testing.T) {
 	o := m.Objects(testKind)
 	set := func(uid types.UID, l Module) { o.Set(Object{UID: uid, Created: created, Module: &l}, true) }
 	const help = "# HELP provider_kyma_modules Number of modules in clusters, by module, version, channel and state. " +
-		"Combinations beyond the first 2,000 are counted with the value other in the labels module, version and channel.\n# TYPE provider_kyma_modules gauge\n"
+		"There are at most 2,000 combinations; others are counted with the value other in the labels module, version and channel.\n# TYPE provider_kyma_modules gauge\n"
 	steps := []struct {
 		reason string
 		change func()

@@ -58,6 +58,22 @@ func TestPoolWakes(t *testing.T) {
 	}
 }
 
+// TestPoolCountsParked checks that a connection is counted as Parked while its watches are closed, and as Connected when it is used again.
+func TestPoolCountsParked(t *testing.T) {
+	s, m := newAPIServer(t), metrics.New(nil, version.Build{})
+	p := NewPool(fakeInterpreter{}, WithMetrics(m), WithParkAfter(100*time.Millisecond))
+	defer p.Close()
+	c := must[*Cluster](t)(p.Get("ns/a", s.credentials("t", "")))
+	counted := func(state transport.State) bool {
+		return testutil.ToFloat64(m.TargetStates.WithLabelValues(string(state))) == 1
+	}
+	eventually(t, "the cluster is connected", func() bool { return c.Ready() == nil })
+	eventually(t, "the connection is counted as Parked", func() bool { return counted(transport.Parked) && !counted(transport.Connected) })
+	eventually(t, "the connection is counted as Connected after its use", func() bool {
+		return c.Ready() == nil && counted(transport.Connected) && !counted(transport.Parked)
+	})
+}
+
 // TestPoolWakesAfterFirstProbe checks that the consumers of a cluster that does not respond are called once, so that they report it, and not
 // after each probe.
 func TestPoolWakesAfterFirstProbe(t *testing.T) {

@@ -132,11 +132,13 @@ func (r *reachable) Reconcile(ctx context.Context, req reconcile.Request) (recon
 	return again, nil
 }
 
-// logChange writes a line to the log for a change of Reachable. The duration is that of the previous state.
+// logChange writes a line to the log for a change of Reachable. The duration is that of the previous state. The field cluster has the same value in
+// the lines about changes of modules.
 func (r *reachable) logChange(o client.Object, before, after *v1alpha1.ProviderConfigStatus) {
 	was, is := before.GetCondition(v1alpha1.TypeReachable), after.GetCondition(v1alpha1.TypeReachable)
 	fields := []any{
-		"kind", r.kind, "namespace", o.GetNamespace(), "name", o.GetName(), "cluster", after.ClusterUID, "endpoint", after.Endpoint,
+		"kind", r.kind, "namespace", o.GetNamespace(), "name", o.GetName(),
+		"cluster", r.kind + " " + strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/"), "uid", after.ClusterUID, "endpoint", after.Endpoint,
 		"from", string(was.Reason), "to", string(is.Reason),
 	}
 	if !was.LastTransitionTime.IsZero() {

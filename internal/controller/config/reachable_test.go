@@ -292,6 +292,29 @@ func TestFlapping(t *testing.T) {
 	}
 }
 
+// TestConnectionLine checks the lines about a connection in the log.
+func TestConnectionLine(t *testing.T) {
+	b := newReachableBench(t)
+	b.connection.outcome = connected()
+	b.attempts.Connected("user", &Config{Kind: v1alpha1.ProviderConfigKind, Namespace: "n", Name: "c"}, b.connection)
+	b.reconcile(t)
+	s := &b.config(t).Status
+	fields := func(from, to string) []any {
+		return []any{
+			"kind", "ProviderConfig", "namespace", "n", "name", "c", "cluster", "ProviderConfig n/c", "uid", s.ClusterUID, "endpoint", s.Endpoint,
+			"from", from, "to", to,
+		}
+	}
+	if diff := cmp.Diff(fields("", "Connected"), b.log.last); diff != "" || s.Endpoint == "" {
+		t.Errorf("of the first connection: -want, +got:\n%s", diff)
+	}
+	b.connection.outcome, b.now = down(), b.now.Add(time.Hour)
+	b.reconcile(t)
+	if diff := cmp.Diff(append(fields("Connected", "Unreachable"), "duration", "1h0m0s"), b.log.last); diff != "" {
+		t.Errorf("an hour later: -want, +got:\n%s", diff)
+	}
+}
+
 // A reachableBench is a control plane with one ProviderConfig.
 type reachableBench struct {
 	client     client.Client
@@ -304,16 +327,17 @@ type reachableBench struct {
 	r          *reachable
 }
 
-// lines is a logger that counts its lines about connections that changed.
+// lines is a logger that counts its lines about connections that changed, and keeps the fields of the last one.
 type lines struct {
 	logging.Logger
 
-	n int
+	n    int
+	last []any
 }
 
 func (l *lines) Info(message string, fields ...any) {
 	if message == "Connection changed" && len(fields)%2 == 0 {
-		l.n++
+		l.n, l.last = l.n+1, fields
 	}
 }
 

@@ -26,7 +26,9 @@ func after(minutes int) time.Time { return begin.Add(time.Duration(minutes) * ti
 func manifest(generation int64, version string, is xpv2.ConditionType) *v1alpha1.Manifest {
 	m := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "team-a", Name: "istio", UID: "1", Generation: generation, CreationTimestamp: metav1.NewTime(begin),
+		Labels: map[string]string{v1alpha1.LabelModuleName: "service-mesh"},
 	}}
+	m.Spec.ProviderConfigReference = &xpv2.ProviderConfigReference{Kind: v1alpha1.ProviderConfigKind, Name: "edge"}
 	m.Spec.ForProvider.Version = "v" + string(rune('0'+generation))
 	m.Status.AtProvider.Version = version
 	if is != "" {
@@ -153,7 +155,8 @@ func (l *lines) Info(message string, fields ...any) {
 	}
 	took, _ := time.ParseDuration(values["duration"])
 	for _, t := range Types() {
-		if message == string(t)+" module" && values["namespace"] == "team-a" && values["name"] == "istio" {
+		if message == string(t)+" module" && values["namespace"] == "team-a" && values["name"] == "istio" &&
+			values["module"] == "service-mesh" && values["cluster"] == "ProviderConfig team-a/edge" {
 			l.changes = append(l.changes, Change{Type: t, From: values["from"], To: values["to"], Took: took})
 		}
 	}

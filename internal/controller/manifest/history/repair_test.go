@@ -9,8 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
-
-	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
 // A line is a logger that keeps the last line.
@@ -26,9 +24,8 @@ func (l *line) Info(message string, fields ...any) { l.got = append([]any{messag
 // TestRecordRepairs checks the line of a repair.
 func TestRecordRepairs(t *testing.T) {
 	l, m := &line{}, manifest(1, "v1", "")
-	m.Labels = map[string]string{v1alpha1.LabelModuleName: "istio"}
 	RecordRepairs(l)(m, 2, 1500*time.Microsecond)
-	want := []any{"Repaired drift", "namespace", "team-a", "name", "istio", "module", "istio", "cluster", l.got[8], "objects", 2, "duration", "2ms"}
+	want := []any{"Repaired drift", "namespace", "team-a", "name", "istio", "module", "service-mesh", "cluster", "ProviderConfig team-a/edge", "objects", 2, "duration", "2ms"}
 	if diff := cmp.Diff(want, l.got); diff != "" {
 		t.Errorf("RecordRepairs(...): -want, +got:\n%s", diff)
 	}
