@@ -117,8 +117,17 @@ func (b *Batches) of(c cluster.Cache) *batch {
 	}
 	of := &batch{}
 	b.by.AddSized(c, of, 0)
-	time.AfterFunc(batchAge, func() { b.by.Remove(c) })
+	time.AfterFunc(batchAge, func() { b.forget(of, c) })
 	return of
+}
+
+// forget removes a batch, unless the connection has another one.
+func (b *Batches) forget(of *batch, c cluster.Cache) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if now, ok := b.by.Get(c); ok && now == of {
+		b.by.Remove(c)
+	}
 }
 
 // fill reads a batch. If it cannot be read, for example because it is too large, it is empty: the request for one inventory, which follows,

@@ -180,6 +180,25 @@ func TestBatches(t *testing.T) {
 	}
 }
 
+// TestBatchesAge checks that a batch is kept for its time, also if the connection had another one before, which was displaced.
+func TestBatchesAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, c := NewBatches(), &watch{few: newFew(t)}
+		b.of(c)
+		time.Sleep(batchAge - time.Minute)
+		b.by.Remove(c)
+		second := b.of(c)
+		time.Sleep(2 * time.Minute)
+		if b.of(c) != second {
+			t.Error("the second batch was removed with the first one")
+		}
+		time.Sleep(batchAge)
+		if got := b.by.Size(); got != 0 {
+			t.Errorf("batches of %d bytes are left", got)
+		}
+	})
+}
+
 // TestBatchesTaken checks that inventories that were taken leave room for those of other connections.
 func TestBatchesTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
