@@ -23,7 +23,7 @@ func All() []Step {
 		{Name: report.Connect, Do: connect},
 		{Name: report.Create, Do: create},
 		{Name: report.Idle, Do: idle, Restless: true},
-		{Name: "profiles", Do: profiles, Restless: true},
+		{Name: report.Profiles, Do: profiles, Restless: true},
 		{Name: report.EditsAtRest, Do: editAtRest},
 		{Name: report.Rollout, Do: rollout},
 		{Name: report.RolloutEdits, Do: rolloutWithEdits},
@@ -87,7 +87,7 @@ func profiles(ctx context.Context, r *Run, _ *report.Phase) error {
 	var bytes float64
 	r.Result.Heap, bytes, err = report.HeapShares(text)
 	const mebi = 1 << 20
-	r.Result.HeapRest = math.Round(bytes/mebi*10) / 10 //nolint:mnd // One decimal.
+	r.Result.HeapRest = new(math.Round(bytes/mebi*10) / 10) //nolint:mnd // One decimal.
 	return err
 }
 
@@ -200,7 +200,7 @@ func restartWithEdit(ctx context.Context, r *Run, p *report.Phase) error {
 func removal(ctx context.Context, r *Run, p *report.Phase) error {
 	const share = 10
 	n, last := max(r.working()/share, 1), r.working()
-	p.Values = map[string]float64{"removed": float64(n), "goroutines_before": r.before.Provider.Metrics.Sum("go_goroutines")}
+	p.Values = map[string]float64{report.Removed: float64(n), report.GoroutinesBefore: r.before.Provider.Metrics.Sum("go_goroutines")}
 	r.removed += n
 	err := objects.Parallel(ctx, n, func(ctx context.Context, i int) error { return r.World.Remove(ctx, last-1-i) })
 	return errors.Wrap(err, "cannot remove a cluster")

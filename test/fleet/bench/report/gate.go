@@ -8,10 +8,14 @@ import "fmt"
 type Budget struct {
 	// Name is the key of the figure, or describes what is derived from several.
 	Name string
+	// Phase is the phase that the figure comes from. If it was not played, the budget cannot be checked.
+	Phase string
 	// Most is the limit.
 	Most float64
 	// Of returns the figure.
-	Of func(r *Result) float64
+	Of func(r *Result) *float64
+	// Least is the number of clusters from which the budget applies.
+	Least int
 }
 
 // fleet is a number of clusters that take more memory than the provider itself.
@@ -24,67 +28,114 @@ func Budgets(isReal bool) []Budget {
 	if isReal {
 		reconciles = 13.5
 	}
-	return []Budget{
-		{"idle_requests", 0, func(r *Result) float64 { return r.IdleRequests }},
-		{"idle_writes", 0, func(r *Result) float64 { return r.IdleWrites }},
-		{"restart_writes", 0, func(r *Result) float64 { return r.RestartWrites }},
-		{"rotation_lists", 0, func(r *Result) float64 { return r.RotationLists }},
+	return append([]Budget{
+		{Name: "idle_requests", Phase: Idle, Of: func(r *Result) *float64 { return r.IdleRequests }},
+		{Name: "idle_writes", Phase: Idle, Of: func(r *Result) *float64 { return r.IdleWrites }},
+		{Name: "restart_writes", Phase: Restart, Of: func(r *Result) *float64 { return r.RestartWrites }},
+		{Name: "rotation_lists", Phase: Rotation, Of: func(r *Result) *float64 { return r.RotationLists }},
 		// A rotation causes none, but some Manifests can be polled in this phase.
-		{"rotation_manifest_reconciles per Manifest", 0.05, func(r *Result) float64 {
-			return r.RotationReconciles / float64(r.Clusters*r.Modules)
+		{Name: "rotation_manifest_reconciles per Manifest", Phase: Rotation, Most: 0.05, Of: func(r *Result) *float64 {
+			return times(r.RotationReconciles, 1/float64(r.Clusters*r.Modules))
 		}},
-		{"new connections because of the rotation", 0, func(r *Result) float64 { return float64(r.phase(Rotation).NewConnections) }},
+		{Name: "new connections because of the rotation", Phase: Rotation, Of: func(r *Result) *float64 {
+			return new(float64(r.phase(Rotation).NewConnections))
+		}},
 		// The aim is 6, but some goroutines end late.
-		{"goroutines_left_per_removed_cluster", 6, func(r *Result) float64 { return r.GoroutinesLeft }},
+		{Name: "goroutines_left_per_removed_cluster", Phase: Removal, Most: 6, Of: func(r *Result) *float64 { return r.GoroutinesLeft }},
 		// The aim is 7.
-		{"target_requests_per_module", 10.6, func(r *Result) float64 { return r.TargetRequestsPerModule }},
+		{Name: "target_requests_per_module", Phase: Create, Most: 10.6, Of: func(r *Result) *float64 { return r.TargetRequestsPerModule }},
 		// The aim is 4.
-		{"target_requests_per_cluster", 10.8, func(r *Result) float64 { return r.TargetRequestsPerCluster }},
+		{Name: "target_requests_per_cluster", Phase: Create, Most: 10.8, Of: func(r *Result) *float64 { return r.TargetRequestsPerCluster }},
 		// The aim is 20.
-		{"control_plane_requests_per_kyma", 30, func(r *Result) float64 { return r.ControlRequestsPerKyma }},
+		{Name: "control_plane_requests_per_kyma", Phase: Create, Most: 30, Of: func(r *Result) *float64 { return r.ControlRequestsPerKyma }},
 		// The aim is 10.
-		{"reconciles_per_kyma", reconciles, func(r *Result) float64 { return r.ReconcilesPerKyma }},
+		{Name: "reconciles_per_kyma", Phase: Create, Most: reconciles, Of: func(r *Result) *float64 { return r.ReconcilesPerKyma }},
 		// The aim is 3.
-		{"restart_requests_per_cluster", 10.8, func(r *Result) float64 { return r.RestartRequests }},
-		{"goroutines per cluster", 6, func(r *Result) float64 {
-			return (r.GoroutinesRest - r.phase(Empty).Goroutines) / float64(r.Clusters)
-		}},
+		{Name: "restart_requests_per_cluster", Phase: Restart, Most: 10.8, Of: func(r *Result) *float64 { return r.RestartRequests }},
+		{Name: "goroutines per cluster", Phase: Idle, Most: 6, Of: (*Result).goroutinesPerCluster},
 		// At rest, 10,000 clusters must fit into 2 GiB.
-		{"heap_mib_rest, as KiB for each of at least 500 clusters", 175, func(r *Result) float64 {
-			if r.Clusters < fleet {
-				return 0
-			}
-			return r.HeapRest * 1024 / float64(r.Clusters) //nolint:mnd // KiB of a MiB.
+		{Name: "heap_mib_rest, as KiB for each of at least 500 clusters", Phase: Profiles, Most: 175, Least: fleet, Of: func(r *Result) *float64 {
+			const kibi = 1024
+			return times(r.HeapRest, kibi/float64(r.Clusters))
 		}},
+	}, budgetsOfReleases()...)
+}
+
+// budgetsOfReleases returns the limits of the phases with releases or a KymaSet.
+func budgetsOfReleases() []Budget {
+	return []Budget{
 		// The aim is 4: the Kyma and, for each of 3 modules, its Manifest.
-		{"policy_control_plane_writes_per_kyma", 31, func(r *Result) float64 { return r.PolicyControlWrites }},
+		{Name: "policy_control_plane_writes_per_kyma", Phase: RolloutPolicy, Most: 31, Of: func(r *Result) *float64 { return r.PolicyControlWrites }},
 		// The five objects and the record of the release are written once.
-		{"policy_target_writes_per_module", 7.2, func(r *Result) float64 { return r.PolicyTargetWrites }},
-		{"failure_exposed beyond failure_budget", 0, func(r *Result) float64 { return r.FailureExposed - r.FailureBudget }},
-		{"kymaset_writes_per_cluster", 1, func(r *Result) float64 { return r.SetWrites }},
-		{"kymaset_change_writes_per_cluster", 1, func(r *Result) float64 { return r.SetChange }},
-		{"kymaset_rest_writes", 0, func(r *Result) float64 { return r.SetRestWrites }},
-		// Without this limit, the gate would not notice that the writes are not counted anymore.
-		{"clusters of the KymaSet without a write", 0, func(r *Result) float64 {
-			return max(r.without(Set, r.SetWrites), r.without(SetChanged, r.SetChange))
+		{Name: "policy_target_writes_per_module", Phase: RolloutPolicy, Most: 7.2, Of: func(r *Result) *float64 { return r.PolicyTargetWrites }},
+		{Name: "failure_exposed beyond failure_budget", Phase: RolloutFailure, Of: func(r *Result) *float64 {
+			if r.FailureExposed == nil || r.FailureBudget == nil {
+				return nil
+			}
+			return new(*r.FailureExposed - *r.FailureBudget)
+		}},
+		{Name: "kymaset_writes_per_cluster", Phase: Set, Most: 1, Of: func(r *Result) *float64 { return r.SetWrites }},
+		{Name: "kymaset_change_writes_per_cluster", Phase: SetChanged, Most: 1, Of: func(r *Result) *float64 { return r.SetChange }},
+		{Name: "kymaset_rest_writes", Phase: SetTouched, Of: func(r *Result) *float64 { return r.SetRestWrites }},
+		// Without these limits, the gate would not notice that the writes are not counted anymore.
+		{Name: "clusters of the KymaSet that were created without a write", Phase: Set, Of: func(r *Result) *float64 { return without(r.SetWrites) }},
+		{Name: "clusters of the KymaSet that were changed without a write", Phase: SetChanged, Of: func(r *Result) *float64 {
+			return without(r.SetChange)
 		}},
 	}
 }
 
-// without returns the share of the clusters that had no write in a phase, or 0 if there was no such phase.
-func (r *Result) without(phase string, writesPerCluster float64) float64 {
-	if r.phase(phase).Name == "" {
-		return 0
+// goroutinesPerCluster returns the goroutines at rest beyond those without clusters.
+func (r *Result) goroutinesPerCluster() *float64 {
+	empty := r.phase(Empty)
+	if r.GoroutinesRest == nil || empty == nil {
+		return nil
 	}
-	return 1 - writesPerCluster
+	return new((*r.GoroutinesRest - empty.Goroutines) / float64(r.Clusters))
 }
 
-// Exceeded returns a message for each budget that the result exceeds.
+// times returns a multiple of a figure.
+func times(figure *float64, factor float64) *float64 {
+	if figure == nil {
+		return nil
+	}
+	return new(*figure * factor)
+}
+
+// without returns the share of the clusters that had no write.
+func without(writesPerCluster *float64) *float64 {
+	if writesPerCluster == nil {
+		return nil
+	}
+	return new(1 - *writesPerCluster)
+}
+
+// Exceeded returns a message for each budget that the result exceeds, or whose figure was not measured although its phase was played.
 func (r *Result) Exceeded(budgets []Budget) []string {
 	var out []string
 	for _, b := range budgets {
-		if got := b.Of(r); got > b.Most {
-			out = append(out, fmt.Sprintf("%s is %.4g, and may be %.4g", b.Name, got, b.Most))
+		if r.phase(b.Phase) == nil || r.Clusters < b.Least {
+			continue
+		}
+		switch got := b.Of(r); {
+		case got == nil:
+			out = append(out, fmt.Sprintf("%s was not measured in phase %s", b.Name, b.Phase))
+		case *got > b.Most:
+			out = append(out, fmt.Sprintf("%s is %.4g, and may be %.4g", b.Name, *got, b.Most))
+		}
+	}
+	return out
+}
+
+// Unchecked returns a message for each budget that does not apply to the run, because its phase was not played or there are too few clusters.
+func (r *Result) Unchecked(budgets []Budget) []string {
+	var out []string
+	for _, b := range budgets {
+		switch {
+		case r.phase(b.Phase) == nil:
+			out = append(out, fmt.Sprintf("%s: phase %s was not played", b.Name, b.Phase))
+		case r.Clusters < b.Least:
+			out = append(out, fmt.Sprintf("%s: there are fewer than %d clusters", b.Name, b.Least))
 		}
 	}
 	return out

@@ -44,21 +44,32 @@ func (r *Result) Print(w io.Writer) {
 			fmt.Fprintf(w, "; %s waits %.2f/%.2f s", priority, p.Waits[priority].P50, p.Waits[priority].P99)
 		}
 	}
-	created := r.phase(Create)
-	fmt.Fprintf(w, "\n\nto the clusters in phase %s, per cluster:\n", Create)
-	for _, call := range slices.Sorted(maps.Keys(created.Calls)) {
-		fmt.Fprintf(w, "  %s %.2f\n", call, float64(created.Calls[call])/float64(r.Clusters))
-	}
-	fmt.Fprintf(w, "\nwrites to the control plane in phase %s, per cluster, with those of the benchmark:\n", Create)
-	for _, call := range slices.Sorted(maps.Keys(created.ControlPlaneCalls)) {
-		fmt.Fprintf(w, "  %s %.2f\n", call, created.ControlPlaneCalls[call]/float64(r.Clusters))
+	fmt.Fprintln(w)
+	if created := r.phase(Create); created != nil {
+		printCalls(w, created, float64(r.Clusters))
 	}
 	printShares(w, "memory at rest, MiB", r.Heap, 1.0/mebi)
 	printShares(w, "goroutines at rest", r.Goroutines, 1)
 	fmt.Fprintln(w)
 }
 
+// printCalls prints the calls of a phase per cluster.
+func printCalls(w io.Writer, p *Phase, clusters float64) {
+	fmt.Fprintf(w, "\nto the clusters in phase %s, per cluster:\n", p.Name)
+	for _, call := range slices.Sorted(maps.Keys(p.Calls)) {
+		fmt.Fprintf(w, "  %s %.2f\n", call, float64(p.Calls[call])/clusters)
+	}
+	fmt.Fprintf(w, "\nwrites to the control plane in phase %s, per cluster, with those of the benchmark:\n", p.Name)
+	for _, call := range slices.Sorted(maps.Keys(p.ControlPlaneCalls)) {
+		fmt.Fprintf(w, "  %s %.2f\n", call, p.ControlPlaneCalls[call]/clusters)
+	}
+}
+
+// printShares prints the entries of a profile, if it was read.
 func printShares(w io.Writer, title string, shares []Share, unit float64) {
+	if len(shares) == 0 {
+		return
+	}
 	fmt.Fprintf(w, "\n%s:\n", title)
 	for _, s := range shares {
 		fmt.Fprintf(w, "%10.2f  %s\n", s.Value*unit, s.Function)

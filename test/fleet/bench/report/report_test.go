@@ -5,7 +5,10 @@ package report
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,25 +21,91 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/fleet/apiserver"
 )
 
-// TestKeys checks the keys that readers of the file depend on.
-func TestKeys(t *testing.T) {
-	data, err := json.Marshal(&Result{})
+// keysOf returns the keys of a result in its file.
+func keysOf(t *testing.T, r *Result) []string {
+	t.Helper()
+	data, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]any{}
-	if err := json.Unmarshal(data, &got); err != nil {
+	file := map[string]any{}
+	if err := json.Unmarshal(data, &file); err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{
-		"clusters", "modules", "rss_mib_empty", "rss_mib_rest", "rss_mib_peak", "goroutines_rest", "target_requests_per_module",
-		"control_plane_requests_per_kyma", "idle_requests", "idle_writes", "restart_writes", "edit_p50_s_rest", "edit_p99_s_rest",
-		"edit_p50_s_rollout", "edit_p99_s_rollout", "phases", "policy_target_writes_per_module", "policy_control_plane_writes_per_kyma", "policy_s",
-		"edit_p99_s_policy", "failure_exposed", "failure_budget", "kymaset_writes_per_cluster", "kymaset_change_writes_per_cluster",
-		"kymaset_rest_writes",
-	} {
-		if _, ok := got[key]; !ok {
-			t.Errorf("the file has no key %q", key)
+	return slices.Sorted(maps.Keys(file))
+}
+
+// TestKeys checks the keys that readers of the file depend on: that of a figure is only there if its phase was played.
+func TestKeys(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		phase  Phase
+		want   []string
+	}{
+		"None":  {reason: "Nothing was measured."},
+		"Other": {reason: "No figure comes from this phase.", phase: Phase{Name: "restart-edit", TargetWrites: 5}},
+		"Empty": {reason: "The provider has no clusters yet.", phase: Phase{Name: Empty}, want: []string{"rss_mib_empty"}},
+		"Create": {reason: "Without phase empty, the growth of the database is not known.", phase: Phase{Name: Create}, want: []string{
+			"control_plane_requests_per_kyma", "cpu_seconds_per_module", "reconciles_per_kyma", "target_requests_per_cluster", "target_requests_per_module",
+		}},
+		"Idle": {reason: "A measured 0 is in the file.", phase: Phase{Name: Idle}, want: []string{
+			"goroutines_rest", "idle_requests", "idle_writes", "rss_mib_rest",
+		}},
+		"Edits": {
+			reason: "The edits are at rest.", phase: Phase{Name: EditsAtRest, Edits: &Edits{}},
+			want: []string{"edit_p50_s_rest", "edit_p99_s_rest"},
+		},
+		"NoEdits": {reason: "No edit was measured.", phase: Phase{Name: EditsAtRest}},
+		"RolloutEdits": {
+			reason: "The edits are those of a rollout.", phase: Phase{Name: RolloutEdits, Edits: &Edits{}},
+			want: []string{"edit_p50_s_rollout", "edit_p99_s_rollout"},
+		},
+		"Rotation": {
+			reason: "A measured 0 is in the file.", phase: Phase{Name: Rotation},
+			want: []string{"rotation_lists", "rotation_manifest_reconciles"},
+		},
+		"Restart": {
+			reason: "A measured 0 is in the file.", phase: Phase{Name: Restart},
+			want: []string{"restart_requests_per_cluster", "restart_writes"},
+		},
+		"Policy": {reason: "It has no edits.", phase: Phase{Name: RolloutPolicy}, want: []string{
+			"policy_control_plane_requests_per_kyma", "policy_control_plane_writes_per_kyma", "policy_s", "policy_target_requests_per_module",
+			"policy_target_writes_per_module",
+		}},
+		"PolicyEdits": {
+			reason: "It only has edits.", phase: Phase{Name: RolloutPolicyEdits, Edits: &Edits{}},
+			want: []string{"edit_p50_s_policy", "edit_p99_s_policy"},
+		},
+		"Failure":    {reason: "A measured 0 is in the file.", phase: Phase{Name: RolloutFailure}, want: []string{"failure_budget", "failure_exposed"}},
+		"Set":        {reason: "A measured 0 is in the file.", phase: Phase{Name: Set}, want: []string{"kymaset_writes_per_cluster"}},
+		"SetTouched": {reason: "A measured 0 is in the file.", phase: Phase{Name: SetTouched}, want: []string{"kymaset_rest_writes"}},
+		"SetChanged": {reason: "A measured 0 is in the file.", phase: Phase{Name: SetChanged}, want: []string{"kymaset_change_writes_per_cluster"}},
+		"Removal": {
+			reason: "Without phase empty, the goroutines of clusters are not known.",
+			phase:  Phase{Name: Removal, Values: map[string]float64{Removed: 1}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := &Result{Clusters: 10, Modules: 2, Phases: []Phase{tc.phase}}
+			r.Summarize()
+			want := append([]string{"clusters", "modules", "phases", "rss_mib_peak"}, tc.want...)
+			if diff := cmp.Diff(slices.Sorted(slices.Values(want)), keysOf(t, r)); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestPrintUnplayed checks that a run without most phases can be printed, and that it claims nothing about them.
+func TestPrintUnplayed(t *testing.T) {
+	out := &strings.Builder{}
+	r := &Result{Clusters: 10, Modules: 2, Phases: []Phase{{Name: Empty}}}
+	r.Summarize()
+	r.Print(out)
+	for _, title := range []string{"in phase create", "at rest"} {
+		if strings.Contains(out.String(), title) {
+			t.Errorf("the text has a part %q:\n%s", title, out)
 		}
 	}
 }
@@ -73,12 +142,15 @@ func TestSummarize(t *testing.T) {
 		{Name: Removal, Goroutines: 330, Values: map[string]float64{"removed": 1, "goroutines_before": 350}},
 	}}
 	want := Result{
-		Clusters: 10, Modules: 2, RSSEmpty: 90, RSSRest: 150, RSSPeak: 200, GoroutinesRest: 350,
-		TargetRequestsPerModule: 6, TargetRequestsPerCluster: 8, ControlRequestsPerKyma: 30, ReconcilesPerKyma: 7, EtcdBytesPerKyma: 500,
-		CPUPerModule: 0.2, IdleRequests: 6, IdleWrites: 4, RestartWrites: 7, RestartRequests: 8, RotationLists: 4, RotationReconciles: 8,
-		GoroutinesLeft: 5, EditP50Rest: 0.1, EditP99Rest: 0.2, EditP50Rollout: 1, EditP99Rollout: 2,
-		PolicyTargetRequests: 7, PolicyTargetWrites: 5, PolicyControlRequests: 6, PolicyControlWrites: 5, PolicySeconds: 9, EditP50Policy: 3,
-		EditP99Policy: 4, FailureExposed: 2, FailureBudget: 3, SetWrites: 1, SetChange: 1.5, SetRestWrites: 3,
+		Clusters: 10, Modules: 2, RSSEmpty: new(90.0), RSSRest: new(150.0), RSSPeak: 200, GoroutinesRest: new(350.0),
+		TargetRequestsPerModule: new(6.0), TargetRequestsPerCluster: new(8.0), ControlRequestsPerKyma: new(30.0),
+		ReconcilesPerKyma: new(7.0), EtcdBytesPerKyma: new(500.0),
+		CPUPerModule: new(0.2), IdleRequests: new(6.0), IdleWrites: new(4.0), RestartWrites: new(7.0), RestartRequests: new(8.0),
+		RotationLists: new(4.0), RotationReconciles: new(8.0),
+		GoroutinesLeft: new(5.0), EditP50Rest: new(0.1), EditP99Rest: new(0.2), EditP50Rollout: new(1.0), EditP99Rollout: new(2.0),
+		PolicyTargetRequests: new(7.0), PolicyTargetWrites: new(5.0), PolicyControlRequests: new(6.0), PolicyControlWrites: new(5.0), PolicySeconds: new(9.0),
+		EditP50Policy: new(3.0),
+		EditP99Policy: new(4.0), FailureExposed: new(2.0), FailureBudget: new(3.0), SetWrites: new(1.0), SetChange: new(1.5), SetRestWrites: new(3.0),
 	}
 	r.Summarize()
 	if diff := cmp.Diff(want, r, cmpopts.IgnoreFields(Result{}, "Phases")); diff != "" {
@@ -88,72 +160,6 @@ func TestSummarize(t *testing.T) {
 	r.Print(out)
 	if !strings.Contains(out.String(), "1.00/2.00") || !strings.Contains(out.String(), "apply configmaps 10.00") {
 		t.Errorf("the table lacks edits or calls:\n%s", out)
-	}
-}
-
-func TestExceededBudgets(t *testing.T) {
-	budgets := []Budget{{Name: "x", Most: 2, Of: func(r *Result) float64 { return r.IdleWrites }}}
-	cases := map[string]struct {
-		reason string
-		writes float64
-		want   []string
-	}{
-		"Within": {reason: "The limit itself is allowed.", writes: 2},
-		"Over":   {reason: "The message has the figure and the limit.", writes: 3, want: []string{"x is 3, and may be 2"}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, (&Result{IdleWrites: tc.writes}).Exceeded(budgets)); diff != "" {
-				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-// TestBudgets checks that the budgets are different figures, which an empty result does not exceed.
-func TestBudgets(t *testing.T) {
-	if got := (&Result{Clusters: 1, Modules: 1}).Exceeded(Budgets(false)); len(got) > 0 {
-		t.Errorf("an empty result exceeds budgets: %v", got)
-	}
-	var names []string
-	for _, b := range Budgets(false) {
-		names = append(names, b.Name)
-	}
-	if slices.Sort(names); len(slices.Compact(slices.Clone(names))) != len(names) {
-		t.Errorf("a name occurs twice: %v", names)
-	}
-}
-
-// TestBudgetsOfReleases checks that the gate fails for too many writes or clusters, and for a count that is too low to be true.
-func TestBudgetsOfReleases(t *testing.T) {
-	within := Result{
-		Clusters: 10, Modules: 2, FailureExposed: 2, FailureBudget: 2, SetWrites: 1, SetChange: 1, Phases: []Phase{{Name: Set}, {Name: SetChanged}},
-	}
-	cases := map[string]struct {
-		reason string
-		change func(r *Result)
-		want   string
-	}{
-		"Within":  {reason: "The limits are allowed.", change: func(*Result) {}},
-		"Exposed": {reason: "The version reached too many clusters.", change: func(r *Result) { r.FailureExposed = 3 }, want: "failure_exposed"},
-		"Create":  {reason: "A Kyma was written twice.", change: func(r *Result) { r.SetWrites = 1.1 }, want: "kymaset_writes_per_cluster"},
-		"Change":  {reason: "A Kyma was written twice.", change: func(r *Result) { r.SetChange = 1.1 }, want: "kymaset_change_writes_per_cluster"},
-		"Rest":    {reason: "Nothing has changed.", change: func(r *Result) { r.SetRestWrites = 1 }, want: "kymaset_rest_writes"},
-		"Blind":   {reason: "Each Kyma needs a write.", change: func(r *Result) { r.SetChange = 0 }, want: "without a write"},
-		"Target":  {reason: "There are too many writes.", change: func(r *Result) { r.PolicyTargetWrites = 100 }, want: "policy_target_writes"},
-		"Heap":    {reason: "Each cluster takes too much memory.", change: func(r *Result) { r.Clusters, r.HeapRest = 500, 100 }, want: "heap_mib_rest"},
-		"Small":   {reason: "Most of the memory does not belong to the clusters.", change: func(r *Result) { r.Clusters, r.HeapRest = 50, 100 }},
-		"Control": {reason: "There are too many writes.", change: func(r *Result) { r.PolicyControlWrites = 100 }, want: "policy_control_plane_writes"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			r := within
-			tc.change(&r)
-			got := strings.Join(r.Exceeded(Budgets(false)), "; ")
-			if tc.want == "" && got != "" || !strings.Contains(got, tc.want) || strings.Contains(got, "; ") {
-				t.Errorf("%s\nwant %q, got %q", tc.reason, tc.want, got)
-			}
-		})
 	}
 }
 
@@ -241,5 +247,33 @@ func TestShares(t *testing.T) {
 	}
 	if diff := cmp.Diff([]Share{{Function: "x.run", Value: 2}, {Function: "main.main", Value: 1}}, got); diff != "" {
 		t.Errorf("goroutines: -want, +got:\n%s", diff)
+	}
+}
+
+// TestPublished checks that the published results have the figures that follow from their phases, and no others.
+func TestPublished(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "..", "..", "..", "docs", "benchmarks", "fleet-*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there are no results: %v", err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		published := &Result{}
+		if err := json.Unmarshal(data, published); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		want := &Result{
+			Clusters: published.Clusters, Modules: published.Modules, Heap: published.Heap, Goroutines: published.Goroutines, Phases: published.Phases,
+		}
+		if want.phase(Profiles) != nil {
+			want.HeapRest = published.HeapRest
+		}
+		want.Summarize()
+		if diff := cmp.Diff(want, published); diff != "" {
+			t.Errorf("%s: -want, +got:\n%s", filepath.Base(file), diff)
+		}
 	}
 }

@@ -15,6 +15,7 @@ const (
 	Connect      = "connect"
 	Create       = "create"
 	Idle         = "idle"
+	Profiles     = "profiles"
 	EditsAtRest  = "edits"
 	Rollout      = "rollout"
 	RolloutEdits = "rollout-edits"
@@ -38,53 +39,61 @@ const (
 	Budgeted = "budget"
 )
 
+// These are the names of values of the phase Removal: how many clusters were removed, and how many goroutines there were before.
+const (
+	Removed          = "removed"
+	GoroutinesBefore = "goroutines_before"
+)
+
 // appliesOfKymas are server-side applies of Kymas, which only the controller of KymaSets sends, as a key of Phase.ControlPlaneCalls.
 const appliesOfKymas = "APPLY kymas "
 
-// A Result is the result of a run. A figure is 0 if its phase was not part of the run.
+// A Result is the result of a run. A figure is nil, and not in the file, if the phase that it is derived from was not played: 0 would look like
+// a good result.
 type Result struct {
 	Clusters int `json:"clusters"`
 	Modules  int `json:"modules"`
 
-	RSSEmpty float64 `json:"rss_mib_empty"`
-	RSSRest  float64 `json:"rss_mib_rest"`
-	RSSPeak  float64 `json:"rss_mib_peak"`
+	RSSEmpty *float64 `json:"rss_mib_empty,omitempty"`
+	RSSRest  *float64 `json:"rss_mib_rest,omitempty"`
+	// RSSPeak is that of all phases.
+	RSSPeak float64 `json:"rss_mib_peak"`
 	// HeapRest is the memory of live objects at rest.
-	HeapRest       float64 `json:"heap_mib_rest"`
-	GoroutinesRest float64 `json:"goroutines_rest"`
+	HeapRest       *float64 `json:"heap_mib_rest,omitempty"`
+	GoroutinesRest *float64 `json:"goroutines_rest,omitempty"`
 
-	TargetRequestsPerModule  float64 `json:"target_requests_per_module"`
-	TargetRequestsPerCluster float64 `json:"target_requests_per_cluster"`
-	ControlRequestsPerKyma   float64 `json:"control_plane_requests_per_kyma"`
-	ReconcilesPerKyma        float64 `json:"reconciles_per_kyma"`
-	EtcdBytesPerKyma         float64 `json:"etcd_bytes_per_kyma"`
-	CPUPerModule             float64 `json:"cpu_seconds_per_module"`
-	IdleRequests             float64 `json:"idle_requests"`
-	IdleWrites               float64 `json:"idle_writes"`
-	RestartWrites            float64 `json:"restart_writes"`
-	RestartRequests          float64 `json:"restart_requests_per_cluster"`
-	RotationLists            float64 `json:"rotation_lists"`
-	RotationReconciles       float64 `json:"rotation_manifest_reconciles"`
-	GoroutinesLeft           float64 `json:"goroutines_left_per_removed_cluster"`
+	TargetRequestsPerModule  *float64 `json:"target_requests_per_module,omitempty"`
+	TargetRequestsPerCluster *float64 `json:"target_requests_per_cluster,omitempty"`
+	ControlRequestsPerKyma   *float64 `json:"control_plane_requests_per_kyma,omitempty"`
+	ReconcilesPerKyma        *float64 `json:"reconciles_per_kyma,omitempty"`
+	EtcdBytesPerKyma         *float64 `json:"etcd_bytes_per_kyma,omitempty"`
+	CPUPerModule             *float64 `json:"cpu_seconds_per_module,omitempty"`
+	IdleRequests             *float64 `json:"idle_requests,omitempty"`
+	IdleWrites               *float64 `json:"idle_writes,omitempty"`
+	RestartWrites            *float64 `json:"restart_writes,omitempty"`
+	RestartRequests          *float64 `json:"restart_requests_per_cluster,omitempty"`
+	RotationLists            *float64 `json:"rotation_lists,omitempty"`
+	RotationReconciles       *float64 `json:"rotation_manifest_reconciles,omitempty"`
+	GoroutinesLeft           *float64 `json:"goroutines_left_per_removed_cluster,omitempty"`
 
-	EditP50Rest    float64 `json:"edit_p50_s_rest"`
-	EditP99Rest    float64 `json:"edit_p99_s_rest"`
-	EditP50Rollout float64 `json:"edit_p50_s_rollout"`
-	EditP99Rollout float64 `json:"edit_p99_s_rollout"`
+	EditP50Rest    *float64 `json:"edit_p50_s_rest,omitempty"`
+	EditP99Rest    *float64 `json:"edit_p99_s_rest,omitempty"`
+	EditP50Rollout *float64 `json:"edit_p50_s_rollout,omitempty"`
+	EditP99Rollout *float64 `json:"edit_p99_s_rollout,omitempty"`
 
-	PolicyTargetRequests  float64 `json:"policy_target_requests_per_module"`
-	PolicyTargetWrites    float64 `json:"policy_target_writes_per_module"`
-	PolicyControlRequests float64 `json:"policy_control_plane_requests_per_kyma"`
-	PolicyControlWrites   float64 `json:"policy_control_plane_writes_per_kyma"`
-	PolicySeconds         float64 `json:"policy_s"`
-	EditP50Policy         float64 `json:"edit_p50_s_policy"`
-	EditP99Policy         float64 `json:"edit_p99_s_policy"`
+	PolicyTargetRequests  *float64 `json:"policy_target_requests_per_module,omitempty"`
+	PolicyTargetWrites    *float64 `json:"policy_target_writes_per_module,omitempty"`
+	PolicyControlRequests *float64 `json:"policy_control_plane_requests_per_kyma,omitempty"`
+	PolicyControlWrites   *float64 `json:"policy_control_plane_writes_per_kyma,omitempty"`
+	PolicySeconds         *float64 `json:"policy_s,omitempty"`
+	EditP50Policy         *float64 `json:"edit_p50_s_policy,omitempty"`
+	EditP99Policy         *float64 `json:"edit_p99_s_policy,omitempty"`
 	// FailureExposed is the number of clusters that received a version that fails, and FailureBudget is how many may.
-	FailureExposed float64 `json:"failure_exposed"`
-	FailureBudget  float64 `json:"failure_budget"`
-	SetWrites      float64 `json:"kymaset_writes_per_cluster"`
-	SetChange      float64 `json:"kymaset_change_writes_per_cluster"`
-	SetRestWrites  float64 `json:"kymaset_rest_writes"`
+	FailureExposed *float64 `json:"failure_exposed,omitempty"`
+	FailureBudget  *float64 `json:"failure_budget,omitempty"`
+	SetWrites      *float64 `json:"kymaset_writes_per_cluster,omitempty"`
+	SetChange      *float64 `json:"kymaset_change_writes_per_cluster,omitempty"`
+	SetRestWrites  *float64 `json:"kymaset_rest_writes,omitempty"`
 
 	// Heap and Goroutines are the top entries of the profiles at rest.
 	Heap       []Share `json:"heap_at_rest,omitempty"`
@@ -97,35 +106,27 @@ type Result struct {
 
 // Summarize sets the figures that follow from the phases.
 func (r *Result) Summarize() {
-	installs := r.Clusters * r.Modules
-	empty := r.phase(Empty)
 	for i := range r.Phases {
 		p := &r.Phases[i]
 		r.RSSPeak = max(r.RSSPeak, p.PeakRSS)
 		switch p.Name {
 		case Empty:
-			r.RSSEmpty = p.RSS
+			r.RSSEmpty = &p.RSS
 		case Create:
-			objects := p.objectRequests()
-			r.TargetRequestsPerModule = usage.Per(float64(objects), installs)
-			r.TargetRequestsPerCluster = usage.Per(float64(p.requests()-objects), r.Clusters)
-			r.ControlRequestsPerKyma = usage.Per(p.ControlPlane.Sum(usage.Watch), r.Clusters)
-			r.ReconcilesPerKyma = usage.Per(reconciles(p, ""), r.Clusters)
-			r.CPUPerModule = usage.Per(p.CPUSeconds+p.ChildCPUSeconds, installs)
-			r.EtcdBytesPerKyma = usage.Per(p.EtcdBytes-empty.EtcdBytes, r.Clusters)
+			r.summarizeCreate(p)
 		case Idle:
-			r.RSSRest, r.GoroutinesRest = p.RSS, p.Goroutines
-			r.IdleRequests = float64(p.requests("watch")) + p.ControlPlane.Sum(usage.Watch)
-			r.IdleWrites = float64(p.TargetWrites) + p.ControlPlaneWrites
+			r.RSSRest, r.GoroutinesRest = &p.RSS, &p.Goroutines
+			r.IdleRequests = new(float64(p.requests("watch")) + p.ControlPlane.Sum(usage.Watch))
+			r.IdleWrites = new(p.writes())
 		case EditsAtRest:
 			r.EditP50Rest, r.EditP99Rest = p.quantiles()
 		case RolloutEdits:
 			r.EditP50Rollout, r.EditP99Rollout = p.quantiles()
 		case Rotation:
-			r.RotationLists, r.RotationReconciles = float64(p.Target["list"]), reconciles(p, "manifest")
+			r.RotationLists, r.RotationReconciles = new(float64(p.Target["list"])), new(reconciles(p, "manifest"))
 		case Restart:
-			r.RestartWrites = float64(p.TargetWrites) + p.ControlPlaneWrites
-			r.RestartRequests = usage.Per(float64(p.requests()), r.Clusters)
+			r.RestartWrites = new(p.writes())
+			r.RestartRequests = per(float64(p.requests()), r.Clusters)
 		case Removal:
 			r.GoroutinesLeft = r.left(p)
 		default:
@@ -134,55 +135,74 @@ func (r *Result) Summarize() {
 	}
 }
 
+// summarizeCreate sets the figures that follow from the phase in which the Kymas are created.
+func (r *Result) summarizeCreate(p *Phase) {
+	installs, objects := r.Clusters*r.Modules, p.objectRequests()
+	r.TargetRequestsPerModule = per(float64(objects), installs)
+	r.TargetRequestsPerCluster = per(float64(p.requests()-objects), r.Clusters)
+	r.ControlRequestsPerKyma = per(p.ControlPlane.Sum(usage.Watch), r.Clusters)
+	r.ReconcilesPerKyma = per(reconciles(p, ""), r.Clusters)
+	r.CPUPerModule = per(p.CPUSeconds+p.ChildCPUSeconds, installs)
+	if empty := r.phase(Empty); empty != nil {
+		r.EtcdBytesPerKyma = per(p.EtcdBytes-empty.EtcdBytes, r.Clusters)
+	}
+}
+
 // summarizeReleases sets the figures that follow from a phase with releases or a KymaSet.
 func (r *Result) summarizeReleases(p *Phase) {
 	switch installs := r.Clusters * r.Modules; p.Name {
 	case RolloutPolicy:
-		r.PolicyTargetRequests = usage.Per(float64(p.requests("watch")), installs)
-		r.PolicyTargetWrites = usage.Per(float64(p.TargetWrites), installs)
-		r.PolicyControlRequests = usage.Per(p.ControlPlane.Sum(usage.Watch), r.Clusters)
-		r.PolicyControlWrites = usage.Per(p.ControlPlaneWrites, r.Clusters)
-		r.PolicySeconds = p.Seconds
+		r.PolicyTargetRequests = per(float64(p.requests("watch")), installs)
+		r.PolicyTargetWrites = per(float64(p.TargetWrites), installs)
+		r.PolicyControlRequests = per(p.ControlPlane.Sum(usage.Watch), r.Clusters)
+		r.PolicyControlWrites = per(p.ControlPlaneWrites, r.Clusters)
+		r.PolicySeconds = &p.Seconds
 	case RolloutPolicyEdits:
 		r.EditP50Policy, r.EditP99Policy = p.quantiles()
 	case RolloutFailure:
-		r.FailureExposed, r.FailureBudget = p.Values[Exposed], p.Values[Budgeted]
+		r.FailureExposed, r.FailureBudget = new(p.Values[Exposed]), new(p.Values[Budgeted])
 	case Set:
-		r.SetWrites = usage.Per(p.ControlPlaneCalls[appliesOfKymas], r.Clusters)
+		r.SetWrites = per(p.ControlPlaneCalls[appliesOfKymas], r.Clusters)
 	case SetTouched:
-		r.SetRestWrites = float64(p.TargetWrites) + p.ControlPlaneWrites
+		r.SetRestWrites = new(p.writes())
 	case SetChanged:
-		r.SetChange = usage.Per(p.ControlPlaneCalls[appliesOfKymas], r.Clusters)
+		r.SetChange = per(p.ControlPlaneCalls[appliesOfKymas], r.Clusters)
 	}
 }
 
 // left returns how many goroutines of a removed cluster remain: the difference from a fleet without it.
-func (r *Result) left(p *Phase) float64 {
-	removed := int(p.Values["removed"])
-	base := r.phase(Empty).Goroutines
-	before := p.Values["goroutines_before"]
-	if removed == 0 || r.Clusters == 0 {
-		return 0
+func (r *Result) left(p *Phase) *float64 {
+	removed, empty := int(p.Values[Removed]), r.phase(Empty)
+	if removed == 0 || empty == nil {
+		return nil
 	}
-	expected := base + (before-base)*float64(r.Clusters-removed)/float64(r.Clusters)
-	return usage.Per(p.Goroutines-expected, removed)
+	before := p.Values[GoroutinesBefore]
+	expected := empty.Goroutines + (before-empty.Goroutines)*float64(r.Clusters-removed)/float64(r.Clusters)
+	return per(p.Goroutines-expected, removed)
 }
 
-func (r *Result) phase(name string) Phase {
-	for _, p := range r.Phases {
-		if p.Name == name {
-			return p
+// phase returns a phase, or nil if it was not played.
+func (r *Result) phase(name string) *Phase {
+	for i := range r.Phases {
+		if r.Phases[i].Name == name {
+			return &r.Phases[i]
 		}
 	}
-	return Phase{}
+	return nil
 }
 
-// quantiles returns those of the edits.
-func (p *Phase) quantiles() (p50, p99 float64) {
+// per returns a share of a total, rounded.
+func per(total float64, n int) *float64 { return new(usage.Per(total, n)) }
+
+// writes returns the writes of the provider.
+func (p *Phase) writes() float64 { return float64(p.TargetWrites) + p.ControlPlaneWrites }
+
+// quantiles returns those of the edits, or nil if there were none.
+func (p *Phase) quantiles() (p50, p99 *float64) {
 	if p.Edits == nil {
-		return 0, 0
+		return nil, nil
 	}
-	return p.Edits.P50, p.Edits.P99
+	return &p.Edits.P50, &p.Edits.P99
 }
 
 // objectRequests returns the requests that concern objects of modules. The others are those of the connection: discovery, lists,

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestExceededBudgets(t *testing.T) {
+	budget := Budget{Name: "x", Phase: Idle, Most: 2, Of: func(r *Result) *float64 { return r.IdleWrites }}
+	large := budget
+	large.Least = 11
+	type want struct{ Exceeded, Unchecked []string }
+	cases := map[string]struct {
+		reason string
+		budget Budget
+		phase  string
+		writes *float64
+		want   want
+	}{
+		"Within": {reason: "The limit itself is allowed.", budget: budget, phase: Idle, writes: new(2.0)},
+		"Over": {
+			reason: "The message has the figure and the limit.", budget: budget, phase: Idle, writes: new(3.0),
+			want: want{Exceeded: []string{"x is 3, and may be 2"}},
+		},
+		"Unplayed": {reason: "There is no figure.", budget: budget, phase: Create, want: want{Unchecked: []string{"x: phase idle was not played"}}},
+		"Few": {
+			reason: "The budget is that of a larger fleet.", budget: large, phase: Idle, writes: new(3.0),
+			want: want{Unchecked: []string{"x: there are fewer than 11 clusters"}},
+		},
+		"Lost": {
+			reason: "A figure that is missing is not within its budget.", budget: budget, phase: Idle,
+			want: want{Exceeded: []string{"x was not measured in phase idle"}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := &Result{Clusters: 10, IdleWrites: tc.writes, Phases: []Phase{{Name: tc.phase}}}
+			got := want{Exceeded: r.Exceeded([]Budget{tc.budget}), Unchecked: r.Unchecked([]Budget{tc.budget})}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestBudgets checks that the budgets are different figures, and that none of them counts as checked for a run without phases.
+func TestBudgets(t *testing.T) {
+	budgets := Budgets(false)
+	empty := &Result{Clusters: 1, Modules: 1}
+	if got := empty.Unchecked(budgets); len(got) != len(budgets) {
+		t.Errorf("of %d budgets, only these are not checked for an empty result: %v", len(budgets), got)
+	}
+	var names []string
+	for _, b := range budgets {
+		names = append(names, b.Name)
+	}
+	if slices.Sort(names); len(slices.Compact(slices.Clone(names))) != len(names) {
+		t.Errorf("a name occurs twice: %v", names)
+	}
+}
+
+// TestBudgetsOfReleases checks that the gate fails for too many writes or clusters, and for a count that is too low to be true.
+func TestBudgetsOfReleases(t *testing.T) {
+	within := Result{
+		Clusters: 10, Modules: 2, HeapRest: new(1.0), PolicyTargetWrites: new(6.0), PolicyControlWrites: new(20.0), FailureExposed: new(2.0),
+		FailureBudget: new(2.0), SetWrites: new(1.0), SetChange: new(1.0), SetRestWrites: new(0.0),
+		Phases: []Phase{{Name: Profiles}, {Name: RolloutPolicy}, {Name: RolloutFailure}, {Name: Set}, {Name: SetTouched}, {Name: SetChanged}},
+	}
+	cases := map[string]struct {
+		reason string
+		change func(r *Result)
+		want   string
+	}{
+		"Within":  {reason: "The limits are allowed.", change: func(*Result) {}},
+		"Exposed": {reason: "The version reached too many clusters.", change: func(r *Result) { r.FailureExposed = new(3.0) }, want: "failure_exposed"},
+		"Create":  {reason: "A Kyma was written twice.", change: func(r *Result) { r.SetWrites = new(1.1) }, want: "kymaset_writes_per_cluster"},
+		"Change":  {reason: "A Kyma was written twice.", change: func(r *Result) { r.SetChange = new(1.1) }, want: "kymaset_change_writes_per_cluster"},
+		"Rest":    {reason: "Nothing has changed.", change: func(r *Result) { r.SetRestWrites = new(1.0) }, want: "kymaset_rest_writes"},
+		"Blind":   {reason: "Each Kyma needs a write.", change: func(r *Result) { r.SetChange = new(0.0) }, want: "changed without a write"},
+		"Created": {reason: "Each Kyma needs a write.", change: func(r *Result) { r.SetWrites = new(0.0) }, want: "created without a write"},
+		"Target":  {reason: "There are too many writes.", change: func(r *Result) { r.PolicyTargetWrites = new(100.0) }, want: "policy_target_writes"},
+		"Heap": {
+			reason: "Each cluster takes too much memory.", change: func(r *Result) { r.Clusters, r.HeapRest = 500, new(100.0) }, want: "heap_mib_rest",
+		},
+		"Small": {reason: "Most of the memory does not belong to the clusters.", change: func(r *Result) { r.Clusters, r.HeapRest = 50, new(100.0) }},
+		"Control": {
+			reason: "There are too many writes.", change: func(r *Result) { r.PolicyControlWrites = new(100.0) },
+			want: "policy_control_plane_writes",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := within
+			tc.change(&r)
+			got := strings.Join(r.Exceeded(Budgets(false)), "; ")
+			if tc.want == "" && got != "" || !strings.Contains(got, tc.want) || strings.Contains(got, "; ") {
+				t.Errorf("%s\nwant %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
