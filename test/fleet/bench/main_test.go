@@ -7,7 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/crossplane-contrib/provider-kyma/test/fleet/bench/phase"
+	"github.com/crossplane-contrib/provider-kyma/test/fleet/bench/report"
 )
 
 func TestChosen(t *testing.T) {
@@ -40,6 +43,36 @@ func TestChosen(t *testing.T) {
 	steps, err := chosen("", false)
 	if err != nil || !slices.Equal(names(steps), names(phase.All())) {
 		t.Errorf("by default, all phases are played, not %v: %v", names(steps), err)
+	}
+}
+
+// TestCheck checks that the gate names the budgets that it did not check.
+func TestCheck(t *testing.T) {
+	budgets := []report.Budget{{Name: "x", Phase: report.Idle, Most: 2, Of: func(r *report.Result) *float64 { return r.IdleWrites }}}
+	type want struct{ Printed, Err string }
+	cases := map[string]struct {
+		reason string
+		result report.Result
+		want   want
+	}{
+		"Within":   {reason: "There is nothing to print.", result: report.Result{IdleWrites: new(2.0), Phases: []report.Phase{{Name: report.Idle}}}},
+		"Unplayed": {reason: "The gate passes, and says what it means.", want: want{Printed: "bench-fleet: budget not checked: x: phase idle was not played\n"}},
+		"Over": {
+			reason: "The gate fails.", result: report.Result{IdleWrites: new(3.0), Phases: []report.Phase{{Name: report.Idle}}},
+			want: want{Err: "over the budget: x is 3, and may be 2"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			out, got := &strings.Builder{}, want{}
+			if err := check(out, &tc.result, budgets); err != nil {
+				got.Err = err.Error()
+			}
+			got.Printed = out.String()
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
 	}
 }
 

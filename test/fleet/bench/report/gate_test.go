@@ -3,7 +3,11 @@
 package report
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -61,6 +65,80 @@ func TestBudgets(t *testing.T) {
 	}
 	if slices.Sort(names); len(slices.Compact(slices.Clone(names))) != len(names) {
 		t.Errorf("a name occurs twice: %v", names)
+	}
+}
+
+// byHand has the budgets that no run of the continuous integration checks, because their phases take too long there. The benchmark with
+// releases and KymaSets that is described in docs/benchmarks.md checks them.
+var byHand = []string{
+	"policy_control_plane_writes_per_kyma", "policy_target_writes_per_module", "failure_exposed beyond failure_budget", "kymaset_writes_per_cluster",
+	"kymaset_change_writes_per_cluster", "kymaset_rest_writes", "clusters of the KymaSet that were created without a write",
+	"clusters of the KymaSet that were changed without a write",
+}
+
+// runsOfCI returns results with the clusters and the phases of the runs of make test-fleet, which the continuous integration calls.
+func runsOfCI(t *testing.T) []*Result {
+	t.Helper()
+	makefile, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, recipe, _ := strings.Cut(string(makefile), "\ntest-fleet:")
+	recipe, _, _ = strings.Cut(recipe, "\n\n")
+	var out []*Result
+	for _, m := range regexp.MustCompile(`-clusters (\d+) (?:[^\n]| \\\n)*-gate (?:[^\n]|\\\n)*-phases (\S+)`).FindAllStringSubmatch(recipe, -1) {
+		clusters, err := strconv.Atoi(m[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &Result{Clusters: clusters}
+		for _, name := range append([]string{Empty, Connect, Create}, strings.Split(m[2], ",")...) {
+			r.Phases = append(r.Phases, Phase{Name: name})
+		}
+		out = append(out, r)
+	}
+	if want := strings.Count(recipe, "go run "); len(out) != want || want == 0 {
+		t.Fatalf("of %d runs with a gate in make test-fleet, %d have phases", want, len(out))
+	}
+	return out
+}
+
+// TestBudgetsOfCI checks that the continuous integration checks each budget, except for those that are checked by hand.
+func TestBudgetsOfCI(t *testing.T) {
+	runs := runsOfCI(t)
+	for _, b := range Budgets(false) {
+		checked := slices.ContainsFunc(runs, func(r *Result) bool { return len(r.Unchecked([]Budget{b})) == 0 })
+		if manual := slices.Contains(byHand, b.Name); checked == manual {
+			t.Errorf("budget %q of phase %s: make test-fleet checks it: %t, it is on the list of those that are checked by hand: %t",
+				b.Name, b.Phase, checked, manual)
+		}
+	}
+}
+
+// TestGoroutinesLeft checks that the gate notices a goroutine that is left for each removed cluster, and not a few that end late.
+func TestGoroutinesLeft(t *testing.T) {
+	cases := map[string]struct {
+		reason                           string
+		clusters, removed, before, after int
+		exceeded                         bool
+	}{
+		"None":  {reason: "All goroutines of removed clusters have ended.", clusters: 1000, removed: 100, before: 1400, after: 1300},
+		"All":   {reason: "No goroutine of a removed cluster has ended.", clusters: 1000, removed: 100, before: 1400, after: 1400, exceeded: true},
+		"Late":  {reason: "Single goroutines don't belong to clusters.", clusters: 50, removed: 5, before: 450, after: 450},
+		"Small": {reason: "Each removed cluster leaves two goroutines.", clusters: 50, removed: 5, before: 450, after: 455, exceeded: true},
+		"CI":    {reason: "No goroutine of a removed cluster has ended.", clusters: 500, removed: 50, before: 900, after: 900, exceeded: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := &Result{Clusters: tc.clusters, Modules: 3, Phases: []Phase{{Name: Empty, Goroutines: 400}, {
+				Name: Removal, Goroutines: float64(tc.after), Values: map[string]float64{Removed: float64(tc.removed), GoroutinesBefore: float64(tc.before)},
+			}}}
+			r.Summarize()
+			got := strings.Join(r.Exceeded(Budgets(false)), "; ")
+			if strings.HasPrefix(got, "goroutines_left_per_removed_cluster") != tc.exceeded {
+				t.Errorf("%s\nexceeded: %q", tc.reason, got)
+			}
+		})
 	}
 }
 
