@@ -21,16 +21,20 @@ func (s *Server) AddCluster(name string) error {
 	if err != nil {
 		return err
 	}
-	token, err := newToken()
+	return s.add(name, state{cluster: c})
+}
+
+// add adds a cluster with new credentials and certificates.
+func (s *Server) add(name string, st state) error {
+	p, err := newPKI(name + "." + Domain)
 	if err != nil {
 		return err
 	}
-	e := &entry{name: name, total: &s.total}
-	e.state.Store(&state{cluster: c, token: token})
-	return s.add(e)
-}
-
-func (s *Server) add(e *entry) error {
+	if st.token, err = newToken(); err != nil {
+		return err
+	}
+	e := &entry{name: name, total: &s.total, pki: p}
+	e.state.Store(&st)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.clusters[e.name] != nil {
@@ -124,14 +128,16 @@ func (s *Server) byServerName(name string) *entry {
 
 // Config returns a REST config for a cluster.
 func (s *Server) Config(name string) *rest.Config {
+	e := s.entry(name)
 	return &rest.Config{
-		Host: "https://" + s.Address(), BearerToken: s.entry(name).state.Load().token,
-		TLSClientConfig: rest.TLSClientConfig{ServerName: name + "." + Domain, CAData: s.pki.ca},
+		Host: "https://" + s.Address(), BearerToken: e.state.Load().token,
+		TLSClientConfig: rest.TLSClientConfig{ServerName: name + "." + Domain, CAData: e.pki.pem()},
 	}
 }
 
 // Kubeconfig returns a kubeconfig for a cluster.
 func (s *Server) Kubeconfig(name string) []byte {
+	e := s.entry(name)
 	return fmt.Appendf(nil, `apiVersion: v1
 kind: Config
 current-context: fleet
@@ -140,7 +146,7 @@ users: [{name: fleet, user: {token: %s}}]
 clusters:
 - name: fleet
   cluster: {server: "https://%s", tls-server-name: %s.%s, certificate-authority-data: %s}
-`, s.entry(name).state.Load().token, s.Address(), name, Domain, base64.StdEncoding.EncodeToString(s.pki.ca))
+`, e.state.Load().token, s.Address(), name, Domain, base64.StdEncoding.EncodeToString(e.pki.pem()))
 }
 
 // SetFault makes a cluster fail, or work again.

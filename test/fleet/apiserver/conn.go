@@ -109,7 +109,8 @@ func (c *conn) swallow() {
 	}
 }
 
-// configFor returns a function that returns the TLS config for the cluster that a client selects.
+// configFor returns a function that is called when a client selects a cluster. The config of the server always applies, so that its memory is
+// shared.
 func configFor(s *Server) func(*tls.ClientHelloInfo) (*tls.Config, error) {
 	return func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		c, ok := hello.Conn.(*conn)
@@ -123,9 +124,20 @@ func configFor(s *Server) func(*tls.ClientHelloInfo) (*tls.Config, error) {
 		c.cluster.Store(e)
 		e.opened(c)
 		c.swallow()
-		if e.now().Mode != SwappedCertificate {
-			return nil, nil // The config of the server applies.
+		return nil, nil // The config of the server applies.
+	}
+}
+
+// certificateFor returns a function that returns the certificate of the cluster that a client selects.
+func certificateFor(s *Server) func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	return func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		e := s.byServerName(hello.ServerName)
+		if e == nil {
+			return nil, errors.Errorf("there is no cluster %q", hello.ServerName)
 		}
-		return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{s.pki.foreign}, NextProtos: []string{"h2"}}, nil
+		if e.now().Mode == SwappedCertificate {
+			return &s.foreign.serving, nil
+		}
+		return &e.pki.serving, nil
 	}
 }

@@ -16,6 +16,7 @@ type entry struct {
 
 	name  string
 	total *counters
+	pki   *pki
 	state atomic.Pointer[state]
 	// fault is nil for a cluster that works.
 	fault atomic.Pointer[fault]

@@ -3,7 +3,6 @@
 package apiserver
 
 import (
-	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -12,7 +11,6 @@ import (
 	"crypto/x509/pkix"
 	"encoding/hex"
 	"encoding/pem"
-	"math/big"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -21,55 +19,48 @@ import (
 // Domain is the domain of the server names of clusters: the one of the cluster "c1" is c1.fleet.test.
 const Domain = "fleet.test"
 
-// A pki has the certificates of a server. All clusters share the serving certificate, which is valid for all server names.
+// A pki has the certificates of a cluster. As in reality, each cluster has an authority of its own, whose key is not kept: a client that
+// connects to many clusters can share neither the authority nor the parsed certificate.
 type pki struct {
+	// ca is the DER certificate of the authority, and serving is a certificate that it signed.
 	ca      []byte
 	serving tls.Certificate
-	// foreign is a certificate of another authority.
-	foreign tls.Certificate
 }
 
-func newPKI() (*pki, error) {
-	ca, serving, err := newServing()
-	if err != nil {
-		return nil, err
-	}
-	_, foreign, err := newServing()
-	return &pki{ca: ca, serving: serving, foreign: foreign}, err
-}
-
-// newServing returns the PEM certificate of a new authority, and a serving certificate that it signed.
-func newServing() ([]byte, tls.Certificate, error) {
+// newPKI returns new certificates for a server name.
+func newPKI(serverName string) (*pki, error) {
 	const lifetime = 30 * 24 * time.Hour
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, tls.Certificate{}, errors.Wrap(err, "cannot create a key")
+		return nil, errors.Wrap(err, "cannot create a key")
 	}
 	authority := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "fleet"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(lifetime), KeyUsage: x509.KeyUsageCertSign,
+		Subject: pkix.Name{CommonName: "fleet"}, IsCA: true, BasicConstraintsValid: true, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(lifetime), KeyUsage: x509.KeyUsageCertSign,
 	}
-	der, err := x509.CreateCertificate(rand.Reader, authority, authority, &key.PublicKey, key)
+	ca, err := x509.CreateCertificate(rand.Reader, authority, authority, &key.PublicKey, key)
 	if err != nil {
-		return nil, tls.Certificate{}, errors.Wrap(err, "cannot create the certificate of an authority")
+		return nil, errors.Wrap(err, "cannot create the certificate of an authority")
+	}
+	// The certificate of the authority has the identifier of its key, which distinguishes authorities with the same name.
+	if authority, err = x509.ParseCertificate(ca); err != nil {
+		return nil, errors.Wrap(err, "cannot parse the certificate of an authority")
 	}
 	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: Domain}, DNSNames: []string{"*." + Domain},
-		NotBefore: authority.NotBefore, NotAfter: authority.NotAfter, KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		Subject: pkix.Name{CommonName: serverName}, DNSNames: []string{serverName}, NotBefore: authority.NotBefore, NotAfter: authority.NotAfter,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	leafKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, tls.Certificate{}, errors.Wrap(err, "cannot create a key")
+		return nil, errors.Wrap(err, "cannot create a key")
 	}
 	signed, err := x509.CreateCertificate(rand.Reader, leaf, authority, &leafKey.PublicKey, key)
-	if err != nil {
-		return nil, tls.Certificate{}, errors.Wrap(err, "cannot create a certificate")
-	}
-	b := &bytes.Buffer{}
-	err = pem.Encode(b, &pem.Block{Type: "CERTIFICATE", Bytes: der})
-	return b.Bytes(), tls.Certificate{Certificate: [][]byte{signed}, PrivateKey: leafKey}, errors.Wrap(err, "cannot encode a certificate")
+	serving := tls.Certificate{Certificate: [][]byte{signed}, PrivateKey: leafKey}
+	return &pki{ca: ca, serving: serving}, errors.Wrap(err, "cannot create a certificate")
 }
+
+// pem returns the certificate of the authority as PEM.
+func (p *pki) pem() []byte { return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.ca}) }
 
 func newToken() (string, error) {
 	const size = 16

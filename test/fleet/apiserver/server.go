@@ -33,9 +33,10 @@ type Server struct {
 	options  Options
 	listener net.Listener
 	http     *http.Server
-	pki      *pki
-	total    counters
-	stopped  chan struct{}
+	// foreign has a certificate that no client trusts.
+	foreign *pki
+	total   counters
+	stopped chan struct{}
 
 	mu       sync.RWMutex
 	clusters map[string]*entry
@@ -50,7 +51,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if o.BookmarkEvery == 0 {
 		o.BookmarkEvery = time.Minute
 	}
-	p, err := newPKI()
+	foreign, err := newPKI("*." + Domain)
 	if err != nil {
 		return nil, err
 	}
@@ -58,10 +59,10 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot listen")
 	}
-	s := &Server{options: o, listener: l, pki: p, stopped: make(chan struct{}), clusters: map[string]*entry{}}
+	s := &Server{options: o, listener: l, foreign: foreign, stopped: make(chan struct{}), clusters: map[string]*entry{}}
 	s.http = &http.Server{
 		Handler:           s,
-		TLSConfig:         &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: configFor(s), Certificates: []tls.Certificate{p.serving}},
+		TLSConfig:         &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: configFor(s), GetCertificate: certificateFor(s)},
 		ErrorLog:          log.New(io.Discard, "", 0),
 		ReadHeaderTimeout: time.Minute,
 	}

@@ -32,17 +32,11 @@ const ViewLabel = "cluster." + Domain
 // created through this cluster, and the namespace kube-system has another UID. Names are shared: two views must not create objects
 // with the same name in the same namespace. All views of a real cluster should share a Backend.
 func (s *Server) AddView(name string, b *Backend) error {
-	token, err := newToken()
-	if err != nil {
-		return err
-	}
 	v := &view{cluster: name, uid: uuid.NewString(), backend: b}
 	v.proxy = &httputil.ReverseProxy{
 		Rewrite: v.rewrite, Transport: b.transport, ModifyResponse: v.modify, FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
 	}
-	e := &entry{name: name, total: &s.total}
-	e.state.Store(&state{view: v, token: token})
-	return s.add(e)
+	return s.add(name, state{view: v})
 }
 
 // A Backend is a real API server.
