@@ -53,7 +53,7 @@ func (s *Server) RemoveCluster(name string) {
 	s.mu.Lock()
 	delete(s.clusters, name)
 	s.mu.Unlock()
-	e.setFault(Fault{})
+	e.setFault(Fault{}, nil)
 	e.closeConns()
 }
 
@@ -150,10 +150,21 @@ clusters:
 }
 
 // SetFault makes a cluster fail, or work again.
-func (s *Server) SetFault(name string, f Fault) {
-	if e := s.entry(name); e != nil {
-		e.setFault(f)
+func (s *Server) SetFault(name string, f Fault) error {
+	e := s.entry(name)
+	if e == nil {
+		return errors.Errorf("there is no cluster %q", name)
 	}
+	var r *replacement
+	if f.Mode == Replaced {
+		var err error
+		if r, err = newReplacement(s.options.Cluster); err != nil {
+			return err
+		}
+		e.replacement.Store(r)
+	}
+	e.setFault(f, r)
+	return nil
 }
 
 // Count returns the counters of a cluster, or those of all clusters together for an empty name. The latter include removed clusters.

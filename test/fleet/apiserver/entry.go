@@ -20,6 +20,8 @@ type entry struct {
 	state atomic.Pointer[state]
 	// fault is nil for a cluster that works.
 	fault atomic.Pointer[fault]
+	// replacement is that of the last fault of mode Replaced, or nil.
+	replacement atomic.Pointer[replacement]
 }
 
 // A state is what a cluster has behind its address: objects in memory, or a view of a real cluster. It is replaced as a whole.

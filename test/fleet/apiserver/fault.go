@@ -40,6 +40,9 @@ const (
 	StalledWatches
 	// SwappedCertificate serves new connections with a certificate of another authority, and closes open ones.
 	SwappedCertificate
+	// Replaced lets an empty cluster with other UIDs respond at the same address and with the same credentials. When the fault ends, the original
+	// cluster is back with its objects. Open connections are closed at both times.
+	Replaced
 )
 
 // A Fault describes how a cluster fails. The zero value means that it works.
@@ -60,18 +63,21 @@ type fault struct {
 	Fault
 
 	ended chan struct{}
+	// replacement is the cluster that responds during a fault of mode Replaced, or nil.
+	replacement *replacement
 }
 
-// setFault replaces the fault of a cluster.
-func (e *entry) setFault(f Fault) {
+// setFault replaces the fault of a cluster. It needs a replacement for the mode Replaced.
+func (e *entry) setFault(f Fault, r *replacement) {
 	var next *fault
 	if f != (Fault{}) {
-		next = &fault{Fault: f, ended: make(chan struct{})}
+		next = &fault{Fault: f, ended: make(chan struct{}), replacement: r}
 	}
-	if was := e.fault.Swap(next); was != nil {
+	was := e.fault.Swap(next)
+	if was != nil {
 		close(was.ended)
 	}
-	if f.Mode == Refused || f.Mode == SwappedCertificate {
+	if f.Mode == Refused || f.Mode == SwappedCertificate || f.Mode == Replaced || was != nil && was.Mode == Replaced {
 		e.closeConns()
 	}
 }
@@ -94,7 +100,7 @@ func (e *entry) fail(w http.ResponseWriter, r *http.Request) bool { //nolint:goc
 		w.Header().Set("Retry-After", strconv.Itoa(f.RetryAfter))
 	}
 	switch f.Mode {
-	case None, Refused, BlackHole, StalledWatches, SwappedCertificate:
+	case None, Refused, BlackHole, StalledWatches, SwappedCertificate, Replaced:
 		return false
 	case Hang:
 		w.Header().Set("Content-Type", wire.JSON)

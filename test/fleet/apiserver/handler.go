@@ -41,7 +41,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no cluster has this server name", http.StatusMisdirectedRequest)
 		return
 	}
-	st := e.state.Load()
+	st := e.answering()
 	rec := &recorder{ResponseWriter: w}
 	defer e.add(func(c *Count) { c.Codes[rec.code]++ })
 	t, isResource := parse(r.URL.Path, st.kinds())

@@ -77,8 +77,9 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 func (s *Server) Stop() {
 	_ = s.http.Close()
 	for _, name := range s.Names() {
-		s.SetFault(name, Fault{})
-		s.entry(name).closeConns()
+		e := s.entry(name)
+		e.setFault(Fault{}, nil)
+		e.closeConns()
 	}
 	<-s.stopped
 }

@@ -34,6 +34,13 @@ func startServer(t *testing.T, clusters ...string) *Server {
 	return s
 }
 
+func setFault(t *testing.T, s *Server, cluster string, f Fault) {
+	t.Helper()
+	if err := s.SetFault(cluster, f); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A user sends requests to a cluster.
 type user struct {
 	*http.Client
@@ -150,7 +157,7 @@ func TestFaults(t *testing.T) {
 			if code, body, err := open.send(t.Context(), http.MethodGet, configMaps, ""); code != http.StatusOK {
 				t.Fatalf("%d %s %v", code, body, err)
 			}
-			s.SetFault("a", tc.fault)
+			setFault(t, s, "a", tc.fault)
 			for which, u := range map[string]user{"open": open, "new": userOf(t, s.Config("a"))} {
 				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 				code, body, err := u.send(ctx, http.MethodGet, configMaps, "")
@@ -162,7 +169,7 @@ func TestFaults(t *testing.T) {
 			if code, _, err := userOf(t, s.Config("b")).send(t.Context(), http.MethodGet, configMaps, ""); code != http.StatusOK {
 				t.Errorf("another cluster must work: %d %v", code, err)
 			}
-			s.SetFault("a", Fault{})
+			setFault(t, s, "a", Fault{})
 			if code, body, err := userOf(t, s.Config("a")).send(t.Context(), http.MethodGet, configMaps, ""); code != http.StatusOK {
 				t.Errorf("the cluster must work again: %d %s %v", code, body, err)
 			}
@@ -200,7 +207,7 @@ func TestStalledWatch(t *testing.T) {
 	if got := <-received; !strings.Contains(got, "BOOKMARK") {
 		t.Errorf("want a bookmark, got %s", got)
 	}
-	s.SetFault("a", Fault{Mode: StalledWatches})
+	setFault(t, s, "a", Fault{Mode: StalledWatches})
 	if code, body, err := u.send(ctx, http.MethodPost, configMaps, `{"metadata": {"name": "x"}}`); code != http.StatusCreated {
 		t.Fatalf("%d %s %v", code, body, err)
 	}
@@ -217,7 +224,7 @@ func TestStalledWatch(t *testing.T) {
 			stalled = true
 		}
 	}
-	s.SetFault("a", Fault{})
+	setFault(t, s, "a", Fault{})
 	for got := range received {
 		if strings.Contains(got, "ADDED") {
 			return

@@ -52,7 +52,7 @@ func TestSilentClusters(t *testing.T) {
 		t.Run(message, func(t *testing.T) {
 			awaitIdle(t, good)
 			for _, name := range names[1:] {
-				simulator.SetFault(name, apiserver.Fault{Mode: mode})
+				setFault(t, name, apiserver.Fault{Mode: mode})
 				edit(t, name, message)
 			}
 			edit(t, good, message)
@@ -66,7 +66,7 @@ func TestSilentClusters(t *testing.T) {
 				await(t, "the failure of "+name+" is reported", func() bool { return failed(t, name) })
 			}
 			for _, name := range names[1:] {
-				simulator.SetFault(name, apiserver.Fault{})
+				setFault(t, name, apiserver.Fault{})
 			}
 			for _, name := range names[1:] {
 				await(t, "the edit of "+name+" is carried out", func() bool { return shows(t, name, message) })
@@ -121,4 +121,12 @@ func failed(t *testing.T, name string) bool {
 	return slices.ContainsFunc(l.Items, func(m v1alpha1.Manifest) bool {
 		return m.Spec.ProviderConfigReference.Name == name && m.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionFalse
 	})
+}
+
+// setFault makes a cluster fail, or work again.
+func setFault(t *testing.T, name string, f apiserver.Fault) {
+	t.Helper()
+	if err := simulator.SetFault(name, f); err != nil {
+		t.Fatal(err)
+	}
 }

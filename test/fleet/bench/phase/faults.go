@@ -5,8 +5,11 @@ package phase
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/crossplane-contrib/provider-kyma/test/fleet/apiserver"
@@ -33,6 +36,7 @@ func faults() []struct {
 		{"500", apiserver.Fault{Mode: apiserver.ServerError}},
 		{"stalled-watches", apiserver.Fault{Mode: apiserver.StalledWatches}},
 		{"swapped-certificate", apiserver.Fault{Mode: apiserver.SwappedCertificate}},
+		{"replaced", apiserver.Fault{Mode: apiserver.Replaced}},
 	}
 }
 
@@ -51,7 +55,8 @@ func faultSteps() []Step {
 const faultEdits = 20
 
 // fault returns a phase in which a share of the clusters fail for a while. Users edit Kymas of these clusters, so that the provider has work for
-// them, and as many Kymas of the others. It ends when the failing clusters have the changes.
+// them, and as many Kymas of the others. It ends when the failing clusters have the changes. It fails if the provider creates objects in a cluster that
+// replaces another one.
 func fault(percent int, f apiserver.Fault) func(ctx context.Context, r *Run, p *report.Phase) error {
 	return func(ctx context.Context, r *Run, p *report.Phase) error {
 		first, last := r.failing(percent)
@@ -77,6 +82,9 @@ func fault(percent int, f apiserver.Fault) func(ctx context.Context, r *Run, p *
 			return err
 		}
 		begin := time.Now()
+		if err := r.checkReplacements(names, f); err != nil {
+			return err
+		}
 		err = r.World.AwaitMessage(ctx, world.Clusters(first, first+changed), change, r.Timeout)
 		p.Values = map[string]float64{
 			"failing": float64(last - first), "changed": float64(changed), "requests_to_failing": float64(during - before),
@@ -84,6 +92,27 @@ func fault(percent int, f apiserver.Fault) func(ctx context.Context, r *Run, p *
 		}
 		return err
 	}
+}
+
+// checkReplacements returns an error if objects were created in clusters that responded instead of others.
+func (r *Run) checkReplacements(clusters []string, f apiserver.Fault) error {
+	if f.Mode != apiserver.Replaced {
+		return nil
+	}
+	created, err := r.World.Simulator.Created(clusters)
+	if err != nil {
+		return err
+	}
+	return untouched(created)
+}
+
+// untouched returns an error that names the first cluster in which objects were created.
+func untouched(created map[string][]string) error {
+	if len(created) == 0 {
+		return nil
+	}
+	first := slices.Min(slices.Collect(maps.Keys(created)))
+	return errors.Errorf("objects were created in %d clusters that responded instead of others, first in that of %s: %v", len(created), first, created[first])
 }
 
 // failing returns the range of the clusters that fail in the next phase with a fault. These are other clusters than in the phase before, because the

@@ -29,10 +29,10 @@ func TestAll(t *testing.T) {
 	}
 	for _, name := range []string{
 		report.Idle, report.EditsAtRest, report.Rollout, report.RolloutEdits, report.Rotation, report.Restart, report.RolloutPolicy,
-		report.RolloutPolicyEdits, report.RolloutFailure, report.Set, report.SetTouched, report.SetChanged,
+		report.RolloutPolicyEdits, report.RolloutFailure, report.Set, report.SetTouched, report.SetChanged, "fault-replaced-1%", "fault-replaced-10%",
 	} {
 		if !seen[name] {
-			t.Errorf("there is no phase %q, from which a figure is derived", name)
+			t.Errorf("there is no phase %q, from which a figure is derived, or which is documented", name)
 		}
 	}
 	if last := names[len(names)-1]; last != report.Removal {
@@ -81,6 +81,33 @@ func TestExposure(t *testing.T) {
 			err := exposure{budget: 2, wave: []string{"a", "b", "c"}}.check(tc.received)
 			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 				t.Errorf("%s\nwant %q, got %v", tc.reason, tc.want, err)
+			}
+		})
+	}
+}
+
+// TestUntouched checks that a phase can fail because of objects in a cluster that responds instead of another one.
+func TestUntouched(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		created map[string][]string
+		want    string
+	}{
+		"None": {reason: "The provider did not write."},
+		"Some": {
+			reason:  "The error has the number of clusters, and the objects in the first one.",
+			created: map[string][]string{"c2": {"secrets a/b"}, "c1": {"configmaps c/d"}},
+			want:    "objects were created in 2 clusters that responded instead of others, first in that of c1: [configmaps c/d]",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if err := untouched(tc.created); err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -121,7 +121,20 @@ func (s *Service) Rotate(name string, kubeconfig *[]byte) error {
 // SetFault makes clusters fail, or work again.
 func (s *Service) SetFault(f Fault, _ *struct{}) error {
 	for _, c := range f.Clusters {
-		s.server.SetFault(c, f.Fault)
+		if err := s.server.SetFault(c, f.Fault); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Created returns the objects that were created in some clusters while they were replaced by others, by the name of the cluster.
+func (s *Service) Created(clusters []string, created *map[string][]string) error {
+	*created = map[string][]string{}
+	for _, c := range clusters {
+		if objects := s.server.CreatedInReplacement(c); len(objects) > 0 {
+			(*created)[c] = objects
+		}
 	}
 	return nil
 }

@@ -85,6 +85,11 @@ func (s *Simulator) SetFault(clusters []string, f apiserver.Fault) error {
 	return err
 }
 
+// Created returns the objects that were created in some clusters while they were replaced by others, by the name of the cluster.
+func (s *Simulator) Created(clusters []string) (map[string][]string, error) {
+	return call[map[string][]string](s, "Created", clusters)
+}
+
 // Count returns the counters of all clusters together.
 func (s *Simulator) Count() (apiserver.Count, error) {
 	return call[apiserver.Count](s, "Count", struct{}{})

@@ -59,6 +59,15 @@ func TestCalls(t *testing.T) {
 	if err := s.SetFault([]string{"c1"}, apiserver.Fault{Mode: apiserver.Forbidden, Latency: time.Second}); err != nil {
 		t.Error(err)
 	}
+	if err := s.SetFault([]string{"c1"}, apiserver.Fault{Mode: apiserver.Replaced}); err != nil {
+		t.Error(err)
+	}
+	if created, err := s.Created([]string{"c1", "other"}); err != nil || len(created) != 0 {
+		t.Errorf("objects were created in a cluster that responded instead of another one: %v, %v", created, err)
+	}
+	if err := s.SetFault([]string{"other"}, apiserver.Fault{}); err == nil {
+		t.Error("a cluster that does not exist fails")
+	}
 	if count, err := s.Count(); err != nil || len(count.Requests) != 0 {
 		t.Errorf("there are requests: %v, %v", count, err)
 	}
