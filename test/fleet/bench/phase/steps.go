@@ -32,7 +32,8 @@ func All() []Step {
 		{Name: "restart-edit", Do: restartWithEdit},
 		{Name: "restart-api-server", Do: restartAPIServer},
 	}
-	simulated := append(faultSteps(),
+	simulated := append([]Step{{Name: "enable-disable", Do: enableAndDisable}}, faultSteps()...)
+	simulated = append(simulated,
 		Step{Name: "adopt-releases", Do: adoptReleases},
 		Step{Name: report.RolloutPolicy, Do: rolloutByPolicy},
 		Step{Name: report.RolloutPolicyEdits, Do: rolloutByPolicyWithEdits},

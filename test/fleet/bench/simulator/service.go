@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -86,6 +87,8 @@ type Field struct {
 	// Path is the path of the field.
 	Path  []string
 	Value string
+	// Absent means that the objects must not exist, instead.
+	Absent bool
 	// Timeout limits the wait for the value.
 	Timeout time.Duration
 }
@@ -255,6 +258,9 @@ func (s *Service) has(clusterName, name string, f Field) bool {
 		return false
 	}
 	object, err := c.Get(cluster.Target{Kind: kind, Namespace: f.Namespace, Name: name})
+	if f.Absent {
+		return kerrors.IsNotFound(err)
+	}
 	return err == nil && f.in(object)
 }
 

@@ -85,6 +85,15 @@ func TestCalls(t *testing.T) {
 	if _, err := s.Await(t.Context(), f); err != nil {
 		t.Errorf("the value is there: %v", err)
 	}
+	f.Absent = true
+	if _, err := s.Await(t.Context(), f); !errors.Is(err, ErrTimeout) {
+		t.Errorf("an object that exists is not absent: %v", err)
+	}
+	f.Names = []string{"none"}
+	if _, err := s.Await(t.Context(), f); err != nil {
+		t.Errorf("an object that does not exist is absent: %v", err)
+	}
+	f.Absent, f.Names = false, []string{"default"}
 	if err := s.Observe(f); err != nil {
 		t.Error(err)
 	}

@@ -132,6 +132,30 @@ func (w *World) AwaitMessage(ctx context.Context, clusters []string, message str
 	return err
 }
 
+// Disable removes the last module of a Kyma, and returns the time until it is removed from the cluster.
+func (w *World) Disable(ctx context.Context, i int, timeout time.Duration) (time.Duration, error) {
+	f := configMaps([]string{Cluster(i)}, "", "", timeout)
+	f.Absent = true
+	return w.changeLast(ctx, i, fmt.Sprintf(`[{"op": "remove", "path": "/spec/forProvider/modules/%d"}]`, w.Modules-1), f)
+}
+
+// Enable adds the module that Disable removed, and returns the time until the cluster has it in a version.
+func (w *World) Enable(ctx context.Context, i int, version string, timeout time.Duration) (time.Duration, error) {
+	patch := fmt.Sprintf(`[{"op": "add", "path": "/spec/forProvider/modules/-", "value": {"name": %q}}]`, w.modulesOf(i)[w.Modules-1])
+	return w.changeLast(ctx, i, patch, configMaps([]string{Cluster(i)}, "version", version, timeout))
+}
+
+// changeLast sends a JSON patch of a Kyma, and returns the time until an object of its last module is as expected.
+func (w *World) changeLast(ctx context.Context, i int, patch string, want simulator.Field) (time.Duration, error) {
+	begin, k := time.Now(), &v1alpha1.Kyma{ObjectMeta: meta(i)}
+	if err := w.Client.Patch(ctx, k, client.RawPatch(types.JSONPatchType, []byte(patch))); err != nil {
+		return 0, errors.Wrapf(err, "cannot change the modules of Kyma %q", k.Name)
+	}
+	want.Names = []string{w.modulesOf(i)[w.Modules-1]}
+	_, err := w.Simulator.Await(ctx, want)
+	return time.Since(begin), err
+}
+
 func configMaps(clusters []string, key, value string, timeout time.Duration) simulator.Field {
 	return simulator.Field{
 		Clusters: clusters, Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespace: "default",
