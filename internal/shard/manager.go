@@ -107,9 +107,13 @@ func (m *Manager) round(ctx context.Context) {
 	for _, s := range next.Give {
 		m.give(ctx, s, state.shards[s])
 	}
+	var taken []int
 	for _, s := range next.Take {
-		m.take(ctx, s, state.shards[s])
+		if m.take(ctx, s, state.shards[s]) {
+			taken = append(taken, s)
+		}
 	}
+	m.owner.gain(taken...)
 }
 
 // renew renews the Lease of the replica, or creates one.
@@ -238,8 +242,8 @@ func (m *Manager) next() {
 	}
 }
 
-// take takes a free shard, unless another replica was faster.
-func (m *Manager) take(ctx context.Context, shard int, l *coordinationv1.Lease) {
+// take takes a free shard, and reports whether it did. Another replica may be faster.
+func (m *Manager) take(ctx context.Context, shard int, l *coordinationv1.Lease) bool {
 	now := metav1.NewMicroTime(m.now())
 	if l == nil {
 		l = shardLease(shard)
@@ -252,13 +256,13 @@ func (m *Manager) take(ctx context.Context, shard int, l *coordinationv1.Lease) 
 	l.Spec.HolderIdentity, l.Spec.AcquireTime, l.Spec.LeaseTransitions = &m.self.Name, &now, &transitions
 	switch err := m.write(ctx, l); {
 	case kerrors.IsConflict(err), kerrors.IsAlreadyExists(err):
-		return
+		return false
 	case err != nil:
 		m.options.Log.Info("Cannot take a shard, retrying", "shard", shard, "error", err)
-		return
+		return false
 	}
 	m.options.Log.Info("Took a shard", "shard", strconv.Itoa(shard))
-	m.owner.gain(shard)
+	return true
 }
 
 func (m *Manager) write(ctx context.Context, l *coordinationv1.Lease) (err error) {

@@ -133,6 +133,8 @@ type replica struct {
 
 	mu           sync.Mutex
 	gained, lost []int
+	// gains is the number of times that the replica gained shards together.
+	gains int
 }
 
 // A fleet is the replicas of one API server. It checks that no two of them can write for a shard.
@@ -159,11 +161,12 @@ func (f *fleet) start(shards map[int]bool) *replica {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.gained = append(r.gained, shards...)
+		r.gains++
 	})
-	r.owner.OnLoss(func(shard int) {
+	r.owner.OnLoss(func(shards []int) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.lost = append(r.lost, shard)
+		r.lost = append(r.lost, shards...)
 	})
 	name := fmt.Sprintf("replica-%d", len(f.replicas))
 	r.manager = NewManager(f.leases.of(r), r.owner, Options{Count: f.count, Shards: shards, Name: name, Log: logging.NewNopLogger()})
@@ -254,7 +257,17 @@ func TestManager(t *testing.T) {
 		play   func(f *fleet)
 		want   []int
 	}{
-		"One":   {reason: "A single replica takes all shards.", count: 5, play: func(f *fleet) { f.start(nil); f.run(convergence) }, want: []int{5}},
+		"One": {
+			reason: "A single replica takes all shards, and queues their objects in one pass.", count: 5,
+			play: func(f *fleet) {
+				f.start(nil)
+				f.run(convergence)
+				if n := f.replicas[0].gains; n != 1 {
+					f.t.Errorf("want the shards gained together, got %d times", n)
+				}
+			},
+			want: []int{5},
+		},
 		"Three": {reason: "Shards are spread evenly.", count: 8, play: startThree, want: []int{2, 3, 3}},
 		"Joins": {
 			reason: "A new replica gets its share.", count: 8,

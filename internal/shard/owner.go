@@ -37,7 +37,7 @@ type Owner struct {
 	// lapse suspends the work when the last renewal is too old.
 	lapse  *time.Timer
 	gained []func(shards []int)
-	lost   []func(shard int)
+	lost   []func(shards []int)
 }
 
 // A tenure is the time in which a replica works on a shard.
@@ -63,8 +63,8 @@ func (o *Owner) OnGain(f func(shards []int)) {
 	}
 }
 
-// OnLoss registers a function that is called after all work in a shard has ended, and before another replica can take the shard.
-func (o *Owner) OnLoss(f func(shard int)) {
+// OnLoss registers a function that is called after all work in some shards has ended, and before another replica can take them.
+func (o *Owner) OnLoss(f func(shards []int)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.lost = append(o.lost, f)
@@ -261,18 +261,21 @@ func (o *Owner) give(shard int) <-chan struct{} {
 
 // lose ends the tenures of shards immediately. Their work can't write any longer.
 func (o *Owner) lose(shards ...int) {
+	var out []int
+	o.mu.Lock()
 	for _, s := range shards {
-		o.mu.Lock()
-		t := o.held[s]
-		delete(o.held, s)
-		listeners := slices.Clone(o.lost)
-		o.mu.Unlock()
-		if t == nil {
-			continue
+		if t := o.held[s]; t != nil {
+			delete(o.held, s)
+			t.end(ErrNotHeld)
+			out = append(out, s)
 		}
-		t.end(ErrNotHeld)
-		for _, f := range listeners {
-			f(s)
-		}
+	}
+	listeners := slices.Clone(o.lost)
+	o.mu.Unlock()
+	if len(out) == 0 {
+		return
+	}
+	for _, f := range listeners {
+		f(out)
 	}
 }

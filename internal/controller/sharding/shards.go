@@ -205,9 +205,9 @@ func (s *Shards) OnLoss(list client.ObjectList, f func(client.Object)) {
 	if s == nil {
 		return
 	}
-	s.owner.OnLoss(func(n int) {
-		if err := s.each(context.Background(), list, []int{n}, f); err != nil {
-			s.log.Info("Cannot list the objects of a shard", "shard", n, "error", err)
+	s.owner.OnLoss(func(shards []int) {
+		if err := s.each(context.Background(), list, shards, f); err != nil {
+			s.log.Info("Cannot list the objects of shards", "shards", shards, "error", err)
 		}
 	})
 }
@@ -218,7 +218,7 @@ func (s *Shards) OnChange(f func()) {
 		return
 	}
 	s.owner.OnGain(func([]int) { f() })
-	s.owner.OnLoss(func(int) { f() })
+	s.owner.OnLoss(func([]int) { f() })
 }
 
 // each calls a function for each object of some shards. The function must not change the object.
