@@ -66,17 +66,29 @@ func (s *states) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.shards.OnChange(func() {
-		go s.recount(ctx)
-	})
-	<-ctx.Done()
+	changed := make(chan struct{}, 1)
+	change := func() {
+		select {
+		case changed <- struct{}{}:
+		default: // The next count includes this change.
+		}
+	}
+	s.shards.OnChange(change)
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-changed:
+			s.recount(ctx)
+		}
+	}
 	err = informer.RemoveEventHandler(registration)
 	s.objects.Reset()
 	s.history.Reset()
 	return err
 }
 
-// recount counts all objects again, after this process has gained or lost shards. The metrics of several replicas thus add up.
+// recount begins to count the objects that belong to this process now, and forgets those that belong to another one. The metrics of
+// several replicas thus add up. What was counted before stays, with its history.
 func (s *states) recount(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,10 +97,13 @@ func (s *states) recount(ctx context.Context) {
 		s.log.Info("Cannot count the managed resources of shards", "error", err)
 		return
 	}
-	s.objects.Reset()
-	s.history.Reset()
 	err := meta.EachListItem(all, func(o runtime.Object) error {
-		if mg, ok := o.(resource.Managed); ok && s.shards.Owns(ctx, mg) {
+		mg, ok := o.(resource.Managed)
+		switch {
+		case !ok:
+		case !s.shards.Owns(ctx, mg):
+			s.forget(mg)
+		case !s.objects.Has(mg.GetUID()):
 			s.set(mg, true)
 		}
 		return nil
@@ -129,7 +144,16 @@ func (s *states) delete(mg resource.Managed) {
 	}
 }
 
-// OnUpdate counts an object with its current state. An object that was recreated while the watch was interrupted is another one.
+// forget no longer counts an object that belongs to another process.
+func (s *states) forget(mg resource.Managed) {
+	s.objects.Forget(mg.GetUID())
+	if m, ok := mg.(*v1alpha1.Manifest); ok {
+		s.history.Forget(m)
+	}
+}
+
+// OnUpdate counts an object with its current state. An object that was recreated while the watch was interrupted is another one. One that
+// was not counted before existed for another process.
 func (s *states) OnUpdate(before, now any) {
 	a, ok := before.(resource.Managed)
 	b, is := now.(resource.Managed)
@@ -142,10 +166,10 @@ func (s *states) OnUpdate(before, now any) {
 		s.delete(a)
 	}
 	if !s.shards.Owns(context.Background(), b) {
-		s.objects.Delete(b.GetUID())
+		s.forget(b)
 		return
 	}
-	s.set(b, false)
+	s.set(b, a.GetUID() == b.GetUID())
 }
 
 // OnDelete no longer counts an object.

@@ -107,22 +107,41 @@ func (o *Objects) Set(current Object, existed bool) {
 	c.Object = current
 }
 
+// Has reports whether an object is counted.
+func (o *Objects) Has(uid types.UID) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.known[uid] != nil
+}
+
 // Delete removes an object that no longer exists. An unknown object is ignored.
 func (o *Objects) Delete(uid types.UID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if c := o.remove(uid); c != nil && !c.Deleted.IsZero() {
+		o.delete.Observe(o.now().Sub(c.Deleted).Seconds())
+	}
+}
+
+// Forget removes an object that another process counts from now on. An unknown object is ignored.
+func (o *Objects) Forget(uid types.UID) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.remove(uid)
+}
+
+// remove removes an object from the gauges, and returns it, or nil if it is unknown. The caller holds the lock.
+func (o *Objects) remove(uid types.UID) *counted {
 	c := o.known[uid]
 	if c == nil {
-		return
+		return nil
 	}
 	delete(o.known, uid)
 	o.exists.Dec()
 	move(o.ready, c.Ready, false)
 	move(o.synced, c.Synced, false)
 	o.moveModule(c, nil)
-	if !c.Deleted.IsZero() {
-		o.delete.Observe(o.now().Sub(c.Deleted).Seconds())
-	}
+	return c
 }
 
 // Reset removes all objects, for example because another process counts them from now on.

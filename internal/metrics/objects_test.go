@@ -55,6 +55,14 @@ func TestObjects(t *testing.T) {
 			o.Delete("a")
 			o.Delete("a")
 		}, reconciles: 1, readinesses: 1, deletions: 1},
+		"Forgotten": {reason: "Another process counts the deletion of an object that it has taken over.", change: func(o *Objects) {
+			o.Set(at("a", func(o *Object) { ready(o); o.Deleted = created }), true)
+			o.Forget("a")
+			if o.Has("a") {
+				o.Set(at("a", ready), false)
+			}
+			o.Delete("a")
+		}},
 		"Reset": {reason: "Another process counts the objects from now on.", change: func(o *Objects) { o.Set(at("a", ready), false); o.Reset() }, reconciles: 1, readinesses: 1},
 	}
 	for name, tc := range cases {

@@ -131,12 +131,18 @@ func TestRecorder(t *testing.T) {
 		r.Set(manifest(1, "v1", ready), true)
 		r.Delete(manifest(1, "v1", ready))
 		r.Set(manifest(1, "v1", ready), true)
+		r.Forget(manifest(1, "v1", ready))
+		if n := len(r.states); n != 0 {
+			t.Errorf("want no states, got %d", n)
+		}
+		r.Set(manifest(1, "v1", ready), true)
 		r.Reset()
 		if n := len(r.states); n != 0 {
 			t.Errorf("want no states, got %d", n)
 		}
 		(*Recorder)(nil).Set(manifest(1, "v1", ready), true)
 		(*Recorder)(nil).Delete(manifest(1, "v1", ready))
+		(*Recorder)(nil).Forget(manifest(1, "v1", ready))
 		(*Recorder)(nil).Reset()
 	})
 }

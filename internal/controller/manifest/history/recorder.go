@@ -62,6 +62,16 @@ func (r *Recorder) Delete(m *v1alpha1.Manifest) {
 	}
 }
 
+// Forget forgets a Manifest that another process records from now on. It does nothing if r is nil.
+func (r *Recorder) Forget(m *v1alpha1.Manifest) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.states, m.UID)
+}
+
 // Reset forgets all Manifests.
 func (r *Recorder) Reset() {
 	if r == nil {
