@@ -74,6 +74,7 @@ func (s *states) run(ctx context.Context) error {
 		}
 	}
 	s.shards.OnChange(change)
+	s.shards.OnMove(change)
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():

@@ -112,6 +112,24 @@ func (p *countedPlane) get() *v1alpha1.Manifest {
 	return m
 }
 
+// label sets the label of c0, which both replicas receive.
+func (p *countedPlane) label(shard int) {
+	p.t.Helper()
+	before := &v1alpha1.ProviderConfig{}
+	if err := p.client.Get(p.t.Context(), client.ObjectKey{Namespace: "team", Name: "c0"}, before); err != nil {
+		p.t.Fatal(err)
+	}
+	after := before.DeepCopy()
+	after.Labels = labelledConfig("c0", shard).Labels
+	if err := p.client.Update(p.t.Context(), after); err != nil {
+		p.t.Fatal(err)
+	}
+	for _, r := range p.replicas {
+		r.informer(p.t, after).Update(before, after)
+	}
+	synctest.Wait()
+}
+
 // update changes the Manifest, which both replicas receive.
 func (p *countedPlane) update(change func(m *v1alpha1.Manifest) error) {
 	p.t.Helper()
@@ -182,6 +200,21 @@ func TestStatesOfShards(t *testing.T) {
 		"Stays": {
 			reason: "A replica counts what belongs to its shards.",
 			play:   func(p *countedPlane) { p.remove() },
+			want:   [2]count{{Exists: 1, Deletions: 1, Changes: removed}, {}},
+		},
+		"Label": {
+			reason: "The change of a label moves the Manifest, without an event of its own.",
+			play:   func(p *countedPlane) { p.label(2) },
+			want:   [2]count{{}, {Exists: 1, Deletions: 1, Changes: removed}},
+		},
+		"LabelDuringDeletion": {
+			reason: "A move is not the end of a deletion.",
+			play:   func(p *countedPlane) { p.remove(); p.label(2) },
+			want:   [2]count{{}, {Exists: 1, Deletions: 1, Changes: removed}},
+		},
+		"LabelAndBack": {
+			reason: "The first replica counts the Manifest again.",
+			play:   func(p *countedPlane) { p.label(2); p.label(1) },
 			want:   [2]count{{Exists: 1, Deletions: 1, Changes: removed}, {}},
 		},
 		"Reference": {

@@ -221,13 +221,6 @@ func (o *Owner) gain(shards ...int) {
 	o.notifyGain(out)
 }
 
-// Again calls the functions of OnGain for a shard that the replica holds, because objects have moved to it.
-func (o *Owner) Again(shard int) {
-	if o.Holds(shard) {
-		o.notifyGain([]int{shard})
-	}
-}
-
 func (o *Owner) notifyGain(shards []int) {
 	if len(shards) == 0 {
 		return

@@ -56,7 +56,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			return settings.Spread(poll, o.PollJitter)
 		}))...)
 	w := &watches{client: client, priorities: o.Priorities}
-	configs, changed := priority.RolloutHandler(w.usersOfConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})
+	configs, configChanged := priority.RolloutHandler(w.usersOfConfig), builder.WithPredicates(o.Shards.ConfigChanged())
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(o.Controller()).
@@ -64,9 +64,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Watches(&v1alpha1.Manifest{}, w.manifests()).
 		Watches(&v1alpha1.ModuleTemplate{}, priority.RolloutHandler(w.usersOfTemplate), builder.WithPredicates(templateUpdates())).
 		Watches(&v1alpha1.ModuleReleaseMeta{}, w.releases(), builder.WithPredicates(afterStart())).
-		Watches(&v1alpha1.RolloutPolicy{}, priority.RolloutHandler(w.usersOfPolicy), changed).
-		Watches(&v1alpha1.ProviderConfig{}, configs, changed).
-		Watches(&v1alpha1.ClusterProviderConfig{}, configs, changed).
+		Watches(&v1alpha1.RolloutPolicy{}, priority.RolloutHandler(w.usersOfPolicy), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.ProviderConfig{}, configs, configChanged).
+		Watches(&v1alpha1.ClusterProviderConfig{}, configs, configChanged).
 		WatchesRawSource(o.Shards.Queue(&v1alpha1.KymaList{})).
 		Complete(o.Shards.Limit(priority.ResyncPolls(p, later), &v1alpha1.Kyma{}, func(nn types.NamespacedName) {
 			o.Priorities.RemoveEdit(nn, o.Priorities.LastEdit(nn).Number)

@@ -121,8 +121,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer,
 		Named(name).
 		WithOptions(share.Concurrent(o.Controller())).
 		Watches(&v1alpha1.Manifest{}, w.own(), builder.WithPredicates(predicate.Not(priority.FirstWrite()), resource.DesiredStateChanged())).
-		Watches(&v1alpha1.ProviderConfig{}, priority.RolloutHandler(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&v1alpha1.ClusterProviderConfig{}, priority.RolloutHandler(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.ProviderConfig{}, priority.RolloutHandler(w.ofConfig), builder.WithPredicates(o.Shards.ConfigChanged())).
+		Watches(&v1alpha1.ClusterProviderConfig{}, priority.RolloutHandler(w.ofConfig), builder.WithPredicates(o.Shards.ConfigChanged())).
 		WatchesMetadata(&corev1.Secret{}, priority.RolloutHandler(w.ofSecret), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		WatchesMetadata(&corev1.ConfigMap{}, priority.RolloutHandler(w.ofConfigMap), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		WatchesRawSource(source.Channel(requeuer.Events(), w.own())).

@@ -5,6 +5,7 @@ package sharding
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -34,7 +35,9 @@ type Shards struct {
 
 // New returns Shards for a number of shards. The reader must read from a cache.
 func New(owner *shard.Owner, reader client.Reader, count int, log logging.Logger) *Shards {
-	return &Shards{owner: owner, reader: reader, count: count, log: log}
+	return &Shards{
+		owner: owner, reader: reader, count: count, log: log, moves: moves{labels: map[configKey]string{}, until: map[configKey]time.Time{}},
+	}
 }
 
 // A configKey identifies a ProviderConfig or a ClusterProviderConfig.
@@ -47,11 +50,12 @@ type configKey struct {
 // String returns the text from which the shard of a config is derived.
 func (k configKey) String() string { return k.kind + "/" + k.Namespace + "/" + k.Name }
 
+// keyOf returns the key of a config. Other kinds count as ProviderConfigs, so that a replica reports them as invalid.
 func keyOf(kind, namespace, name string) configKey {
 	if kind == v1alpha1.ClusterProviderConfigKind {
-		namespace = ""
+		return configKey{kind: kind, NamespacedName: types.NamespacedName{Name: name}}
 	}
-	return configKey{kind: kind, NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
+	return configKey{kind: v1alpha1.ProviderConfigKind, NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
 }
 
 // configOf returns the key of the config that an object is or uses, and whether there is one.
@@ -73,34 +77,52 @@ func configOf(o client.Object) (configKey, bool) {
 	return keyOf(ref.Kind, o.GetNamespace(), ref.Name), true
 }
 
-// labelled returns the shard that the label of a config requests, and whether the label is valid.
-func labelled(config client.Object, count int) (int, bool) {
-	n, err := strconv.Atoi(config.GetLabels()[v1alpha1.LabelShard])
-	return n, err == nil && n >= 0 && n < count
-}
-
-// ofConfig returns the shard of a config. The label of a config that does not exist is unknown, and nothing can be done for it.
-func (s *Shards) ofConfig(ctx context.Context, k configKey) (int, error) {
+// ofConfig returns the shard of a config, and its label. The label of a config that does not exist is unknown, and nothing can be done
+// for it.
+func (s *Shards) ofConfig(ctx context.Context, k configKey) (int, string, error) {
 	var o client.Object = &v1alpha1.ProviderConfig{}
 	if k.kind == v1alpha1.ClusterProviderConfigKind {
 		o = &v1alpha1.ClusterProviderConfig{}
 	}
 	err := s.reader.Get(ctx, k.NamespacedName, o, client.UnsafeDisableDeepCopy)
 	if notfound.Ignore(err) != nil {
-		return 0, errors.Wrapf(err, "cannot get %s %s", k.kind, k.NamespacedName)
+		return 0, "", errors.Wrapf(err, "cannot get %s %s", k.kind, k.NamespacedName)
 	}
-	if n, ok := labelled(o, s.count); err == nil && ok {
-		return n, nil
+	label := ""
+	if err == nil {
+		label = o.GetLabels()[v1alpha1.LabelShard]
 	}
-	return shard.Of(k.String(), s.count), nil
+	n, err := strconv.Atoi(label)
+	if err != nil || n < 0 || n >= s.count {
+		n = shard.Of(k.String(), s.count)
+	}
+	return n, label, nil
 }
 
 // of returns the shard of an object.
 func (s *Shards) of(ctx context.Context, o client.Object) (int, error) {
 	if k, ok := configOf(o); ok {
-		return s.ofConfig(ctx, k)
+		n, _, err := s.ofConfig(ctx, k)
+		return n, err
 	}
 	return 0, nil
+}
+
+// place returns the shard of an object, and how long to wait before any work on it. There is no wait if no other replica holds a shard.
+func (s *Shards) place(ctx context.Context, o client.Object) (int, time.Duration, error) {
+	k, ok := configOf(o)
+	if !ok {
+		return 0, 0, nil
+	}
+	n, label, err := s.ofConfig(ctx, k)
+	if err != nil {
+		return 0, 0, err
+	}
+	wait := s.moves.wait(k, label)
+	if wait > 0 && len(s.owner.Held()) == s.count {
+		wait = 0
+	}
+	return n, wait, nil
 }
 
 // Owns reports whether this replica reconciles an object.
@@ -131,12 +153,17 @@ func (s *Shards) Limit(r reconcile.Reconciler, object client.Object, dropped fun
 		if err != nil {
 			return reconcile.Result{}, errors.Wrap(err, "cannot get the object to find its shard")
 		}
-		n, err := s.of(ctx, o)
+		n, wait, err := s.place(ctx, o)
 		if err != nil {
 			return reconcile.Result{}, err
 		}
-		config, _ := configOf(o)
-		if wait := s.moves.wait(config); wait > 0 {
+		if !s.owner.Holds(n) {
+			if dropped != nil {
+				dropped(req.NamespacedName)
+			}
+			return reconcile.Result{}, nil
+		}
+		if wait > 0 {
 			return reconcile.Result{RequeueAfter: wait}, nil
 		}
 		work, leave, ok := s.owner.Enter(ctx, n, func() bool {
@@ -144,9 +171,6 @@ func (s *Shards) Limit(r reconcile.Reconciler, object client.Object, dropped fun
 			return err == nil && now == n
 		})
 		if !ok {
-			if dropped != nil && !s.owner.Holds(n) {
-				dropped(req.NamespacedName)
-			}
 			return reconcile.Result{}, nil
 		}
 		defer leave()
@@ -255,7 +279,7 @@ func (s *Shards) CheckConfig(ctx context.Context, kind, namespace, name string) 
 	if err := s.owner.CheckWork(ctx); err != nil {
 		return err
 	}
-	n, err := s.ofConfig(ctx, keyOf(kind, namespace, name))
+	n, _, err := s.ofConfig(ctx, keyOf(kind, namespace, name))
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
+	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	fakeclient "sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllertest"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
@@ -50,13 +52,32 @@ func manifest(name, kind, config string) *v1alpha1.Manifest {
 	return m
 }
 
-func reader(t *testing.T, objects ...client.Object) client.Reader {
+func scheme(t *testing.T) *runtime.Scheme {
 	t.Helper()
 	s := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(s); err != nil {
 		t.Fatal(err)
 	}
-	return fakeclient.NewClientBuilder().WithScheme(s).WithObjects(objects...).Build()
+	return s
+}
+
+func reader(t *testing.T, objects ...client.Object) client.Client {
+	t.Helper()
+	return fakeclient.NewClientBuilder().WithScheme(scheme(t)).WithObjects(objects...).Build()
+}
+
+// watch makes Shards watch ProviderConfigs, and returns their informer.
+func watch(t *testing.T, s *Shards) *controllertest.FakeInformer {
+	t.Helper()
+	informers := &informertest.FakeInformers{Scheme: scheme(t)}
+	if err := s.Watch(t.Context(), informers); err != nil {
+		t.Fatal(err)
+	}
+	i, err := informers.FakeInformerFor(t.Context(), &v1alpha1.ProviderConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
 }
 
 // TestOf checks the shards of objects.
@@ -114,7 +135,7 @@ func hold(t *testing.T, owner *shard.Owner, shards ...int) func() {
 
 // TestLimit checks which objects a replica with the shards 1 and 2 reconciles, and what their reconciles may write.
 func TestLimit(t *testing.T) {
-	pinned := []client.Object{config("c1", "1"), config("c2", "2"), config("c3", "3")}
+	pinned := []client.Object{config("c1", "1"), config("c2", "2"), config("c3", "3"), manifest("other", "Other", "c1")}
 	for i := range 4 {
 		pinned = append(pinned, manifest("m"+strconv.Itoa(i), "ProviderConfig", "c"+strconv.Itoa(i)))
 	}
@@ -122,6 +143,11 @@ func TestLimit(t *testing.T) {
 		owner := shard.NewOwner()
 		end := hold(t, owner, 1, 2)
 		s := New(owner, reader(t, pinned...), count, logging.NewNopLogger())
+		configs := watch(t, s)
+		for _, c := range pinned[:3] {
+			configs.Add(c)
+		}
+		time.Sleep(moveTime)
 		type outcome struct{ Ran, Dropped, Writes, WritesOther bool }
 		reconcileOf := func(name string) outcome {
 			out := outcome{}
@@ -139,10 +165,11 @@ func TestLimit(t *testing.T) {
 			reason string
 			want   outcome
 		}{
-			"m1":   {reason: "It belongs to a shard of the replica, but not to that of c2.", want: outcome{Ran: true, Writes: true}},
-			"m2":   {reason: "The Manifest is in the shard of c2.", want: outcome{Ran: true, Writes: true, WritesOther: true}},
-			"m3":   {reason: "Another replica reconciles it.", want: outcome{Dropped: true}},
-			"gone": {reason: "An object that does not exist is only forgotten.", want: outcome{Ran: true}},
+			"m1":    {reason: "It belongs to a shard of the replica, but not to that of c2.", want: outcome{Ran: true, Writes: true}},
+			"m2":    {reason: "The Manifest is in the shard of c2.", want: outcome{Ran: true, Writes: true, WritesOther: true}},
+			"other": {reason: "The kind of its config is unknown, which the replica must report.", want: outcome{Ran: true, Writes: true}},
+			"m3":    {reason: "Another replica reconciles it.", want: outcome{Dropped: true}},
+			"gone":  {reason: "An object that does not exist is only forgotten.", want: outcome{Ran: true}},
 		} {
 			if diff := cmp.Diff(tc.want, reconcileOf(name)); diff != "" {
 				t.Errorf("%s: %s: -want, +got:\n%s", name, tc.reason, diff)
@@ -156,48 +183,6 @@ func TestLimit(t *testing.T) {
 		end()
 		if !slices.Contains(lost, "m1") || !slices.Contains(lost, "m2") || slices.Contains(lost, "m3") {
 			t.Errorf("want the objects of the shards 1 and 2 to be lost at the end, got %v", lost)
-		}
-	})
-}
-
-// TestMoved checks that no replica works on a config for some time after its label has changed, and that work that was running before
-// can no longer write.
-func TestMoved(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		owner := shard.NewOwner()
-		defer hold(t, owner, 1, 2)()
-		c, ok := reader(t, config("c", "1"), manifest("m", "ProviderConfig", "c")).(client.Client)
-		if !ok {
-			t.Fatal("the fake client cannot write")
-		}
-		s, ran := New(owner, c, count, logging.NewNopLogger()), 0
-		req := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "team", Name: "m"}}
-		r := s.Limit(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
-			ran++
-			if ran > 1 {
-				return reconcile.Result{}, nil
-			}
-			moved := config("c", "2")
-			if err := c.Patch(ctx, moved, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"`+v1alpha1.LabelShard+`":"2"}}}`))); err != nil {
-				t.Error(err)
-			}
-			s.moved(config("c", "1"), moved)
-			if owner.Check(ctx) == nil {
-				t.Error("want running work to be refused after the move")
-			}
-			return reconcile.Result{}, nil
-		}), &v1alpha1.Manifest{}, nil)
-		for range 2 {
-			if _, err := r.Reconcile(t.Context(), req); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if ran != 1 {
-			t.Errorf("want no reconcile right after the move, got %d", ran-1)
-		}
-		time.Sleep(moveTime)
-		if _, err := r.Reconcile(t.Context(), req); err != nil || ran != 2 {
-			t.Errorf("want a reconcile after the move, got %d, %v", ran-1, err)
 		}
 	})
 }
