@@ -6,4 +6,5 @@ package apis
 
 //go:generate sh -c "rm -f ../package/crds/*.yaml"
 //go:generate go tool controller-gen object:headerFile=../hack/boilerplate.go.txt paths=./... crd:crdVersions=v1 output:artifacts:config=../package/crds
+//go:generate go run ../hack/crds ../package/crds
 //go:generate go tool angryjet generate-methodsets --header-file=../hack/boilerplate.go.txt ./...

@@ -66,26 +66,13 @@ func wave(fields string) string { return `{"waves":[{"name":"w",` + fields + `}]
 // validate returns an error if an API server would refuse the spec of an object.
 func validate(t *testing.T, plural string, data []byte) error {
 	t.Helper()
-	file, err := os.ReadFile("../../package/crds/kyma.m.crossplane.io_" + plural + ".yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	crd, object, internal := &extv1.CustomResourceDefinition{}, map[string]any{}, &apiextensions.CustomResourceValidation{}
-	if err := yaml.Unmarshal(file, crd); err != nil {
-		t.Fatal(err)
-	}
+	object := map[string]any{}
 	if err := json.Unmarshal(data, &object); err != nil {
 		t.Fatal(err)
 	}
 	integers(object)
-	if err := extv1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(crd.Spec.Versions[0].Schema, internal, nil); err != nil {
-		t.Fatal(err)
-	}
-	s, err := structural.NewStructural(internal.OpenAPIV3Schema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, _, err := validation.NewSchemaValidator(internal.OpenAPIV3Schema)
+	props, s := schemaOf(t, plural)
+	v, _, err := validation.NewSchemaValidator(props)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,6 +81,27 @@ func validate(t *testing.T, plural string, data []byte) error {
 	}
 	list, _ := cel.NewValidator(s, true, celconfig.PerCallLimit).Validate(context.Background(), nil, s, object, nil, celconfig.RuntimeCELCostBudget)
 	return list.ToAggregate()
+}
+
+// schemaOf returns the schema of a kind, in the two forms in which an API server uses it.
+func schemaOf(t *testing.T, plural string) (*apiextensions.JSONSchemaProps, *structural.Structural) {
+	t.Helper()
+	file, err := os.ReadFile("../../package/crds/kyma.m.crossplane.io_" + plural + ".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	crd, internal := &extv1.CustomResourceDefinition{}, &apiextensions.CustomResourceValidation{}
+	if err := yaml.Unmarshal(file, crd); err != nil {
+		t.Fatal(err)
+	}
+	if err := extv1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(crd.Spec.Versions[0].Schema, internal, nil); err != nil {
+		t.Fatal(err)
+	}
+	s, err := structural.NewStructural(internal.OpenAPIV3Schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return internal.OpenAPIV3Schema, s
 }
 
 // integers replaces all numbers with integers.

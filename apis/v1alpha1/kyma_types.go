@@ -174,7 +174,6 @@ type KymaParameters struct {
 	// RolloutPolicy after the rollout of the version started. Mandatory modules without a RolloutPolicy cannot be deferred.
 	// +optional
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
 	DeferUpgradesUntil *metav1.Time `json:"deferUpgradesUntil,omitempty"`
 }
 

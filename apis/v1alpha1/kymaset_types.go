@@ -90,7 +90,6 @@ type KymaTemplateParameters struct {
 	// If it is not set, the owner of a Kyma can set it.
 	// +optional
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
 	DeferUpgradesUntil *metav1.Time `json:"deferUpgradesUntil,omitempty"`
 }
 

@@ -156,7 +156,9 @@ type Rollback struct {
 	// +optional
 	// +kubebuilder:default="10m"
 	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="after must be a duration"
 	After metav1.Duration `json:"after,omitempty"`
 }
 

@@ -86,10 +86,7 @@ func New(r prometheus.Registerer, b version.Build) *Metrics {
 			Name: "provider_kyma_target_cache_bytes",
 			Help: "Approximate size of the cached states of watched objects in all target clusters, in bytes.",
 		}),
-		TargetWaitSeconds: f.NewCounter(prometheus.CounterOpts{
-			Name: "provider_kyma_target_read_wait_seconds_total",
-			Help: "Total time for which the provider delayed reading from connections to target clusters that sent too much data, in seconds.",
-		}),
+		TargetWaitSeconds: newTargetWaits(f),
 		TargetRequests: Requests{f.NewCounterVec(prometheus.CounterOpts{
 			Name: "provider_kyma_target_requests_total",
 			Help: "Total number of requests to target clusters, by method (WATCH for watches) and status code (0 if there was no response).",
@@ -124,6 +121,13 @@ func New(r prometheus.Registerer, b version.Build) *Metrics {
 		}, []string{"cause"})},
 		BuildInfo: newBuildInfo(f, b),
 	}
+}
+
+func newTargetWaits(f promauto.Factory) prometheus.Counter {
+	return f.NewCounter(prometheus.CounterOpts{
+		Name: "provider_kyma_target_read_wait_seconds_total",
+		Help: "Total time for which the provider delayed reading from connections to target clusters that sent too much data, in seconds.",
+	})
 }
 
 // newBuildInfo returns a metric with the value 1.

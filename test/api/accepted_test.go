@@ -184,6 +184,8 @@ func TestTwoComplaints(t *testing.T) {
 		modules + "[0].name":                              {object: kyma, want: least},
 		"spec.component.repository":                       {object: template, want: least},
 		"spec.forProvider.maintenanceWindows[0].duration": {object: kyma, value: "2d", want: "should match"},
+		"spec.forProvider.rollback.after":                 {object: manifest, value: "10", want: "should match"},
+		modules + "[0].rollback.after":                    {object: kyma, value: "10", want: "should match"},
 		"spec.progressDeadline":                           {object: policy, value: "1d", want: "should match"},
 		"spec.maxDeferral":                                {object: policy, value: "7d", want: "should match"},
 		"spec.waves[0].soak":                              {object: policy, value: "1d", want: "should match"},

@@ -5,6 +5,7 @@ package api
 import (
 	"fmt"
 	"maps"
+	"strings"
 )
 
 // installationBreaches returns the breaches for the settings of an installation, in a Manifest and in a module of a Kyma. at is
@@ -16,7 +17,21 @@ func installationBreaches(at, in string) map[string]breach {
 		at + ".mode enum Apply,Plan":                  unknown(in + ".mode"),
 		at + ".immutableFields enum Refuse,Recreate":  unknown(in + ".immutableFields"),
 		at + ".rollback.trigger enum Failed,NotReady": unknown(in + ".rollback.trigger"),
-		at + ".rollback.after pattern " + durations:   {set: fields{in + ".rollback.after": "10"}, ok: fields{in + ".rollback.after": "1.5h10m"}},
+		at + ".rollback.after maxLength 32":           {set: fields{in + ".rollback.after": "1h" + strings.Repeat("0", 31) + "s"}},
+		at + ".rollback.after cel after must be a duration": {
+			set: fields{in + ".rollback.after": "99999999999999h"}, ok: fields{in + ".rollback.after": "9999h"},
+		},
+		at + ".rollback.after pattern " + durations: {elsewhere: "TestTwoComplaints"},
+	}
+}
+
+// timeBreaches returns the breaches for a time. at is the path in the schema, and in is the path in the full object.
+func timeBreaches(at, in string) map[string]breach {
+	return map[string]breach{
+		at + " maxLength 64": {set: fields{in: "2026-12-01T00:00:00." + strings.Repeat("0", 64) + "Z"}},
+		at + " cel must be a time such as 2026-12-01T00:00:00Z": {
+			set: fields{in: "2026-12-01T00:00:00+99:99"}, ok: fields{in: "2026-12-01T00:00:00.5+01:00"},
+		},
 	}
 }
 
@@ -73,6 +88,9 @@ func outcomeBreaches() map[string]breach {
 	}
 	for _, f := range []string{"install", "state"} {
 		out[at+"tests.tests[] required "+f] = missing(at + "tests.tests[0]." + f)
+	}
+	for _, f := range []string{"drift.observedTime", "rollback.since"} {
+		maps.Copy(out, timeBreaches(at+f, at+f))
 	}
 	for _, list := range []string{"plan.objects", "drift.objects"} {
 		maps.Copy(out, fieldsBreaches(at+list))

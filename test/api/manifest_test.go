@@ -236,6 +236,7 @@ func conditionBreaches() map[string]breach {
 	for _, f := range []string{"lastTransitionTime", "reason", "status", "type"} {
 		out["status.conditions[] required "+f] = missing("status.conditions[0]." + f)
 	}
+	maps.Copy(out, timeBreaches("status.conditions[].lastTransitionTime", "status.conditions[0].lastTransitionTime"))
 	return out
 }
 

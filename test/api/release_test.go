@@ -114,6 +114,9 @@ func TestReleaseRules(t *testing.T) {
 		"channels[].message": 1024, "channels[].failures[].namespace": 63, "channels[].failures[].name": 253, "channels[].failures[].message": 256,
 	}))
 	maps.Copy(breaches, conditionBreaches())
+	for _, f := range []string{"startedAt", "batchStartedAt", "soakingSince"} {
+		maps.Copy(breaches, timeBreaches(status+"[]."+f, status+"[0]."+f))
+	}
 	testBreaches(t, "modulereleasemetas", fullRelease, statusOfRelease, breaches)
 }
 

@@ -64,7 +64,7 @@ func TestForget(t *testing.T) {
 		"Unknown":   {reason: "The watch was interrupted when the object was deleted.", kind: kindSecret, deleted: toolscache.DeletedFinalStateUnknown{Key: "n/a", Obj: metadata("a")}, want: 1},
 		"Missing":   {reason: "The object was read for the last time after the watch showed that it is gone.", kind: kindSecret, missing: true, want: 1},
 		"Other":     {reason: "Objects that nothing was read from can be deleted.", kind: kindSecret, deleted: metadata("c"), want: 2},
-		"Invalid":   {reason: "What is no object is ignored.", kind: kindSecret, deleted: "a", want: 2},
+		"Invalid":   {reason: "Something else than an object is ignored.", kind: kindSecret, deleted: "a", want: 2},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -5,6 +5,7 @@ package apiserver
 import (
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -183,4 +184,19 @@ func (s *Server) ResetCounts() {
 	for _, e := range s.clusters {
 		e.reset()
 	}
+}
+
+// CreatedInReplacement returns the objects that were created during the last fault of mode Replaced, sorted, also those that were deleted since.
+func (s *Server) CreatedInReplacement(name string) []string {
+	e := s.entry(name)
+	if e == nil {
+		return nil
+	}
+	r := e.replacement.Load()
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Sorted(maps.Keys(r.created))
 }

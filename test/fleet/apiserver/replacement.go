@@ -3,8 +3,6 @@
 package apiserver
 
 import (
-	"maps"
-	"slices"
 	"sync"
 
 	"github.com/crossplane-contrib/provider-kyma/test/fleet/apiserver/cluster"
@@ -48,19 +46,4 @@ func (e *entry) answering() *state {
 		return &state{cluster: r.cluster, token: st.token}
 	}
 	return st
-}
-
-// CreatedInReplacement returns the objects that were created during the last fault of mode Replaced, sorted, also those that were deleted since.
-func (s *Server) CreatedInReplacement(name string) []string {
-	e := s.entry(name)
-	if e == nil {
-		return nil
-	}
-	r := e.replacement.Load()
-	if r == nil {
-		return nil
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Sorted(maps.Keys(r.created))
 }
