@@ -163,6 +163,41 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// TestUserRoles checks which permissions of users the chart adds to the roles of Kubernetes.
+func TestUserRoles(t *testing.T) {
+	h := newHelm(t)
+	all := func(verbs, resources []string) []rbacv1.PolicyRule {
+		return []rbacv1.PolicyRule{{APIGroups: []string{v1alpha1.Group}, Resources: resources, Verbs: verbs}}
+	}
+	read, write := []string{"get", "list", "watch"}, []string{"create", "update", "patch", "delete"}
+	crds, err := os.ReadDir(filepath.Join(h.chart, "crds"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for _, f := range crds {
+		if name, ok := strings.CutSuffix(f.Name(), ".yaml"); ok {
+			kinds = append(kinds, strings.TrimPrefix(name, v1alpha1.Group+"_"))
+		}
+	}
+	want := map[string][]rbacv1.PolicyRule{
+		"view": all(read, kinds), "edit": all(write, []string{"kymas", "manifests"}), "admin": all(write, []string{"providerconfigs"}),
+	}
+	objects, none := h.template(t, "rbac.userRoles=true"), h.template(t)
+	for role, rules := range want {
+		name := "ClusterRole " + release + "-" + role
+		if diff := cmp.Diff(rules, rulesOf(t, objects, name)); diff != "" {
+			t.Errorf("rules of %s: -want, +got:\n%s", name, diff)
+		}
+		if objects[name].GetLabels()["rbac.authorization.k8s.io/aggregate-to-"+role] != "true" {
+			t.Errorf("%s is not added to the role %s: %v", name, role, objects[name].GetLabels())
+		}
+		if none[name] != nil {
+			t.Errorf("the chart contains %s by default", name)
+		}
+	}
+}
+
 // TestValues checks that the chart refuses values that would have no effect or render an object that is not valid.
 func TestValues(t *testing.T) {
 	h := newHelm(t)
