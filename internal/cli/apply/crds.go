@@ -42,6 +42,13 @@ func ReadCRDs() ([]*unstructured.Unstructured, error) {
 	return out, nil
 }
 
+// KindOf returns the kind that a CRD of ReadCRDs defines.
+func KindOf(crd *unstructured.Unstructured) schema.GroupVersionKind {
+	// The CRD is embedded in kymactl, so it has a kind.
+	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
+	return v1alpha1.SchemeGroupVersion.WithKind(kind)
+}
+
 // A Packaged CRD belongs to a package, so Crossplane would revert changes to it.
 type Packaged struct {
 	Name string
@@ -94,9 +101,8 @@ func (p *Plane) served(ctx context.Context, crd *unstructured.Unstructured) (don
 	if status, message := Condition(u, "NamesAccepted"); status == "False" {
 		return false, "", errors.Wrapf(kerrors.NewBadRequest(message), "the names of %s are not accepted", name)
 	}
-	// The CRD is embedded in kymactl. If it had no kind, the mapping below would not be found.
-	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
-	_, err = p.Client.RESTMapper().RESTMapping(schema.GroupKind{Group: v1alpha1.Group, Kind: kind}, v1alpha1.Version)
+	kind := KindOf(crd)
+	_, err = p.Client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
 	if kmeta.IsNoMatchError(err) {
 		return false, name + " is not served yet", nil
 	}

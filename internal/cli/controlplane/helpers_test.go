@@ -51,7 +51,11 @@ func wipe(t testing.TB) {
 		e: &command.Environment{}, plane: &apply.Plane{Client: plane, Document: documents},
 		report: &apply.Report{Environment: &command.Environment{Out: &bytes.Buffer{}}, Output: &command.Output{}},
 	}
-	for _, kind := range kindsOf() {
+	kinds, err := kindsOf()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range kinds {
 		items, err := r.plane.List(t.Context(), kind)
 		if err != nil {
 			t.Fatal(err)

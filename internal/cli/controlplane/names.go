@@ -32,12 +32,25 @@ func policyKind() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: apply.GroupExtensions, Version: "v1alpha1", Kind: "ManagedResourceActivationPolicy"}
 }
 
-// kindsOf returns the kinds whose objects are deleted together with the CRDs.
-func kindsOf() []schema.GroupVersionKind {
-	return []schema.GroupVersionKind{
-		v1alpha1.KymaGroupVersionKind, v1alpha1.ManifestGroupVersionKind, v1alpha1.ModuleTemplateGroupVersionKind,
-		v1alpha1.ProviderConfigGroupVersionKind, v1alpha1.ClusterProviderConfigGroupVersionKind,
+// kindsOf returns the kinds whose objects are deleted together with the CRDs. The kinds of the configs are last, because the other
+// objects use them. It omits ProviderConfigUsage: the provider creates these objects, and deletes them with the objects that they
+// belong to.
+func kindsOf() ([]schema.GroupVersionKind, error) {
+	all, err := apply.ReadCRDs()
+	if err != nil {
+		return nil, err
 	}
+	var out, configs []schema.GroupVersionKind
+	for _, d := range all {
+		switch kind := apply.KindOf(d); kind.Kind {
+		case v1alpha1.ProviderConfigUsageKind:
+		case v1alpha1.ProviderConfigKind, v1alpha1.ClusterProviderConfigKind:
+			configs = append(configs, kind)
+		default:
+			out = append(out, kind)
+		}
+	}
+	return append(out, configs...), nil
 }
 
 // encode returns data in base64, the encoding of Secrets.

@@ -232,8 +232,12 @@ func names(objects []apply.Object) string {
 
 // refuse returns an error if objects exist that would be deleted with the CRDs.
 func (r *removal) refuse(ctx context.Context) error {
+	kinds, err := kindsOf()
+	if err != nil {
+		return err
+	}
 	var left []apply.Object
-	for _, kind := range kindsOf() {
+	for _, kind := range kinds {
 		items, err := r.plane.List(ctx, kind)
 		if err != nil {
 			return err

@@ -25,8 +25,9 @@ way, specify it with --kyma or --provider-config.
 
 ModuleTemplates, CRDs and the provider package are shared by the whole control plane, so the command keeps them unless
 you set the corresponding flag. It also keeps a ModuleTemplate as long as a Kyma uses its module. You can't delete the
-CRDs or the package as long as there are Kymas, Manifests, ModuleTemplates or ProviderConfigs: Kubernetes would delete
-these too, and no provider would be left to remove the modules from their clusters. The command never deletes namespaces.
+CRDs or the package as long as there are objects of any kind of the provider, which includes KymaSets,
+ModuleReleaseMetas and RolloutPolicies: Kubernetes would delete these too, and no provider would be left to remove the
+modules from their clusters. The command never deletes namespaces.
 
 With --output json or yaml, the command prints an object with the field objects, which is a list. Each item has the
 fields kind, namespace, name and action (deleted, kept or unchanged).`
