@@ -3,10 +3,13 @@
 package controlplane
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/apply"
@@ -53,6 +56,46 @@ func TestEnabling(t *testing.T) {
 	}
 }
 
+// TestManaged checks that deploy activates the same kinds as the example for other clients.
+func TestManaged(t *testing.T) {
+	data, err := os.ReadFile("../../../examples/provider/activation.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	example := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(data, &example.Object); err != nil {
+		t.Fatal(err)
+	}
+	activate, _, err := unstructured.NestedStringSlice(example.Object, "spec", "activate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var crds []string
+	for _, o := range crdObjects(t) {
+		if !strings.Contains(o.Name, "providerconfig") {
+			crds = append(crds, o.Name)
+		}
+	}
+	got, err := managed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		reason string
+		want   []string
+	}{
+		"CRDs":    {"Crossplane always serves only the kinds of the ProviderConfig, and deploy waits for all kinds.", crds},
+		"Example": {"The example activates the same kinds.", activate},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\nmanaged(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 func TestActivated(t *testing.T) {
 	policy := func(label string, patterns ...any) unstructured.Unstructured {
 		u := apply.Wanted(apply.Object{GroupVersionKind: policyKind(), Name: "x"}, map[string]any{"spec": map[string]any{"activate": patterns}})
@@ -64,16 +107,27 @@ func TestActivated(t *testing.T) {
 		policies []unstructured.Unstructured
 		want     bool
 	}{
-		"None":     {reason: "There are no policies."},
-		"Default":  {reason: "Most control planes have a policy that activates everything.", policies: []unstructured.Unstructured{policy("", "*")}, want: true},
-		"Group":    {reason: "Patterns have the syntax of Crossplane.", policies: []unstructured.Unstructured{policy("", "*.kyma.m.crossplane.io")}, want: true},
-		"Partly":   {reason: "All three kinds are required.", policies: []unstructured.Unstructured{policy("", "kymas.kyma.m.crossplane.io", "*.aws.crossplane.io")}},
-		"Together": {reason: "Several policies together can activate all kinds.", policies: []unstructured.Unstructured{policy("", "kymas.*", "manifests.*"), policy("", "moduletemplates.*")}, want: true},
-		"Ours":     {reason: "The policy of kymactl is ignored, so that it is applied again.", policies: []unstructured.Unstructured{policy(command.FieldManager, "*")}},
+		"None":    {reason: "There are no policies."},
+		"Default": {reason: "Most control planes have a policy that activates everything.", policies: []unstructured.Unstructured{policy("", "*")}, want: true},
+		"Group":   {reason: "Patterns have the syntax of Crossplane.", policies: []unstructured.Unstructured{policy("", "*.kyma.m.crossplane.io")}, want: true},
+		"Partly":  {reason: "All kinds are required.", policies: []unstructured.Unstructured{policy("", "kymas.kyma.m.crossplane.io", "*.aws.crossplane.io")}},
+		"Earlier": {
+			reason:   "Kymas need the kinds of releases too.",
+			policies: []unstructured.Unstructured{policy("", "kymas.*", "manifests.*", "moduletemplates.*")},
+		},
+		"Together": {
+			reason:   "Several policies together can activate all kinds.",
+			policies: []unstructured.Unstructured{policy("", "kymas.*", "kymasets.*", "manifests.*"), policy("", "module*", "rolloutpolicies.*")}, want: true,
+		},
+		"Ours": {reason: "The policy of kymactl is ignored, so that it is applied again.", policies: []unstructured.Unstructured{policy(command.FieldManager, "*")}},
+	}
+	names, err := managed()
+	if err != nil {
+		t.Fatal(err)
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := activated(tc.policies); got != tc.want {
+			if got := activated(tc.policies, names); got != tc.want {
 				t.Errorf("%s\nactivated(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})

@@ -40,9 +40,22 @@ func (i *installation) install(ctx context.Context, brought []apply.Packaged) er
 	return i.activate(ctx)
 }
 
-// managed returns the names of the CRDs that Crossplane serves only if a ManagedResourceActivationPolicy activates them.
-func managed() []string {
-	return []string{"kymas." + v1alpha1.Group, "manifests." + v1alpha1.Group, "moduletemplates." + v1alpha1.Group}
+// managed returns the names of the CRDs that Crossplane serves only if a ManagedResourceActivationPolicy activates them: all but
+// those of the kinds of the ProviderConfig.
+func managed() ([]string, error) {
+	all, err := apply.ReadCRDs()
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, d := range all {
+		switch apply.KindOf(d).Kind {
+		case v1alpha1.ProviderConfigKind, v1alpha1.ClusterProviderConfigKind, v1alpha1.ProviderConfigUsageKind:
+		default:
+			out = append(out, d.GetName())
+		}
+	}
+	return out, nil
 }
 
 // activate creates a ManagedResourceActivationPolicy for the kinds, unless existing policies activate them: most control planes
@@ -56,21 +69,22 @@ func (i *installation) activate(ctx context.Context) error {
 	if err != nil {
 		return errors.Wrap(err, "cannot list ManagedResourceActivationPolicies")
 	}
-	if activated(list.Items) {
-		return nil
+	names, err := managed()
+	if err != nil || activated(list.Items, names) {
+		return err
 	}
-	names := make([]any, 0, len(managed()))
-	for _, n := range managed() {
-		names = append(names, n)
+	wanted := make([]any, 0, len(names))
+	for _, n := range names {
+		wanted = append(wanted, n)
 	}
 	return i.applier.Apply(ctx, apply.Wanted(apply.Object{GroupVersionKind: policyKind(), Name: providerName},
-		map[string]any{"spec": map[string]any{"activate": names}}))
+		map[string]any{"spec": map[string]any{"activate": wanted}}))
 }
 
-// activated reports whether policies activate all kinds. It ignores the policy of deploy, so that deploy applies it again and
-// keeps it up to date.
-func activated(policies []unstructured.Unstructured) bool {
-	for _, name := range managed() {
+// activated reports whether policies activate the CRDs with the given names. It ignores the policy of deploy, so that deploy
+// applies it again and keeps it up to date.
+func activated(policies []unstructured.Unstructured, names []string) bool {
+	for _, name := range names {
 		found := false
 		for i := range policies {
 			found = found || !apply.Ours(&policies[i]) && activates(&policies[i], name)

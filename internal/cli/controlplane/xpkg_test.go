@@ -75,7 +75,9 @@ func TestPackage(t *testing.T) {
 	}
 
 	timeOut(t, NewDeploy, "Provider provider-kyma: Crossplane has not reported a status yet", args...)
-	mustGet(t, policy)
+	if active, _, _ := unstructured.NestedStringSlice(mustGet(t, policy).Object, "spec", "activate"); len(active) != 6 {
+		t.Errorf("deploy --package: want 6 kinds activated, got %v", active)
+	}
 
 	// Crossplane has installed the CRDs, but the package is not Healthy yet.
 	defined(t)
