@@ -3,6 +3,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"regexp"
 	"strings"
@@ -33,6 +34,8 @@ type Applier struct {
 	DryRun bool
 	// Force takes over fields from other field managers.
 	Force bool
+	// Manager is the field manager. Defaults to that of kymactl.
+	Manager string
 	// absent is the namespace that a dry run would have created, or empty; the API server can't check objects in it.
 	absent string
 }
@@ -105,7 +108,7 @@ func labelled(u *unstructured.Unstructured) *unstructured.Unstructured {
 
 // send applies an object. It retries while other clients create or change the object at the same time.
 func (a *Applier) send(ctx context.Context, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	options := []client.ApplyOption{client.FieldOwner(command.FieldManager)}
+	options := []client.ApplyOption{client.FieldOwner(cmp.Or(a.Manager, command.FieldManager))}
 	if a.Force {
 		options = append(options, client.ForceOwnership)
 	}

@@ -4,7 +4,6 @@ package controlplane
 
 import (
 	"context"
-	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/spf13/cobra"
@@ -29,9 +28,10 @@ Kyma within a few seconds, the command prints a warning.
 
 The command reduces the kubeconfig of --target-kubeconfig to a single context, embeds the files that it refers to, and
 stores it in the Secret NAME-kubeconfig. It never prints the content. Like the provider, it rejects kubeconfigs that use
-exec or auth-provider. With --in-cluster, modules are installed in the control plane itself. With neither flag, an
-existing Kyma keeps its ProviderConfig, and a new Kyma uses the ProviderConfig or ClusterProviderConfig that you name
-with --provider-config, which must exist.
+exec or auth-provider. With --in-cluster, modules are installed in the control plane itself, and the command allows the
+namespace to use the ClusterProviderConfig. It does this with the field manager kymactl/NAMESPACE, and does not touch the
+namespaces that others allow. With neither flag, an existing Kyma keeps its ProviderConfig, and a new Kyma uses the
+ProviderConfig or ClusterProviderConfig that you name with --provider-config, which must exist.
 
 If the namespace doesn't exist, the command creates it. --module enables modules in addition to the modules that are
 already enabled. If a module has no ModuleTemplate yet, the command prints a warning.
@@ -144,14 +144,7 @@ func (d *deployment) makeNamespace(ctx context.Context) error {
 func (d *deployment) configure(ctx context.Context) error {
 	config := d.ref.object(d.namespace)
 	if d.o.inCluster {
-		names, err := d.allowedNamespaces(ctx, config)
-		if err != nil {
-			return err
-		}
-		return d.applier.Apply(ctx, apply.Wanted(config, map[string]any{"spec": map[string]any{
-			"credentials":       map[string]any{"source": string(v1alpha1.CredentialsSourceInjectedIdentity)},
-			"allowedNamespaces": map[string]any{"names": names},
-		}}))
+		return d.allow(ctx, config)
 	}
 	if d.o.target == "" {
 		return nil
@@ -168,18 +161,16 @@ func (d *deployment) configure(ctx context.Context) error {
 	}}))
 }
 
-// allowedNamespaces returns the namespaces that can use the ClusterProviderConfig: its current namespaces, and the namespace of
-// the Kyma.
-func (d *deployment) allowedNamespaces(ctx context.Context, config apply.Object) ([]any, error) {
-	live, err := d.plane.Found(ctx, config)
-	if err != nil || live == nil {
-		return []any{d.namespace}, err
-	}
-	names, _, err := unstructured.NestedSlice(live.Object, "spec", "allowedNamespaces", "names")
-	if err != nil || slices.Contains(names, any(d.namespace)) {
-		return names, errors.Wrapf(err, "%s", config.Words())
-	}
-	return append(names, d.namespace), nil
+// allow applies the ClusterProviderConfig for --in-cluster, and allows the namespace of the Kyma to use it. Each namespace has its
+// own field manager, because the command must not own what it has not granted: a namespace stays allowed as long as any field
+// manager owns it. No command needs to read the namespaces of the others, so that concurrent commands don't lose any.
+func (d *deployment) allow(ctx context.Context, config apply.Object) error {
+	applier := *d.applier
+	applier.Manager = command.FieldManager + "/" + d.namespace
+	return applier.Apply(ctx, apply.Wanted(config, map[string]any{"spec": map[string]any{
+		"credentials":       map[string]any{"source": string(v1alpha1.CredentialsSourceInjectedIdentity)},
+		"allowedNamespaces": map[string]any{"names": []any{d.namespace}},
+	}}))
 }
 
 // applyTemplates applies the ModuleTemplates from the files of the command line.
