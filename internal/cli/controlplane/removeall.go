@@ -8,6 +8,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
@@ -16,24 +17,23 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
 
-// removeTemplates removes the ModuleTemplates that deploy created, except those whose module is enabled in a Kyma.
+// removeTemplates removes the ModuleTemplates that deploy created, except those whose module is in use.
 func (r *removal) removeTemplates(ctx context.Context) error {
 	templates, err := r.plane.List(ctx, v1alpha1.ModuleTemplateGroupVersionKind, client.MatchingLabels{apply.LabelManagedBy: command.FieldManager})
 	if err != nil {
 		return err
 	}
-	kymas, err := r.plane.List(ctx, v1alpha1.KymaGroupVersionKind)
+	users, err := r.usersOfModules(ctx)
 	if err != nil {
 		return err
 	}
-	users := enabledIn(kymas)
 	for i := range templates {
 		t := &v1alpha1.ModuleTemplate{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(templates[i].Object, t); err != nil {
 			return errors.Wrapf(err, "cannot read ModuleTemplate %s", templates[i].GetName())
 		}
 		if user, ok := users[module.NameOf(t)]; ok {
-			err = r.keep(apply.ObjectOf(&templates[i]), true, "the module is enabled in "+user.Words())
+			err = r.keep(apply.ObjectOf(&templates[i]), true, "the module is used by "+user.Words())
 		} else {
 			err = r.remove(ctx, &templates[i], nil)
 		}
@@ -44,18 +44,44 @@ func (r *removal) removeTemplates(ctx context.Context) error {
 	return nil
 }
 
-// enabledIn returns a map from the name of each enabled module to a Kyma that enables it.
-func enabledIn(kymas []unstructured.Unstructured) map[string]apply.Object {
+// usersOfModules returns a map from the name of each module in use to an object that uses it: a Kyma, a KymaSet, which enables the
+// module in Kymas, or a ModuleReleaseMeta, which can make the module mandatory for Kymas.
+func (r *removal) usersOfModules(ctx context.Context) (map[string]apply.Object, error) {
 	out := map[string]apply.Object{}
-	for i := range kymas {
-		modules, _, _ := unstructured.NestedSlice(kymas[i].Object, "spec", "forProvider", "modules")
+	for _, kind := range []schema.GroupVersionKind{
+		v1alpha1.ModuleReleaseMetaGroupVersionKind, v1alpha1.KymaSetGroupVersionKind, v1alpha1.KymaGroupVersionKind,
+	} {
+		items, err := r.plane.List(ctx, kind)
+		if err != nil {
+			return nil, err
+		}
+		for i := range items {
+			for _, name := range modulesIn(&items[i]) {
+				out[name] = apply.ObjectOf(&items[i])
+			}
+		}
+	}
+	return out, nil
+}
+
+// modulesIn returns the names of the modules that a Kyma, a KymaSet or a ModuleReleaseMeta uses. Those of a Kyma include mandatory
+// modules, and modules that are still being removed.
+func modulesIn(u *unstructured.Unstructured) []string {
+	var out []string
+	if name, _, _ := unstructured.NestedString(u.Object, "spec", "moduleName"); name != "" {
+		out = append(out, name)
+	}
+	for _, path := range [][]string{
+		{"spec", "forProvider", "modules"}, {"status", "atProvider", "modules"}, {"spec", "template", "spec", "forProvider", "modules"},
+	} {
+		modules, _, _ := unstructured.NestedSlice(u.Object, path...)
 		for _, item := range modules {
 			m, ok := item.(map[string]any)
 			if !ok {
 				continue
 			}
 			if name, ok := m["name"].(string); ok {
-				out[name] = apply.ObjectOf(&kymas[i])
+				out = append(out, name)
 			}
 		}
 	}

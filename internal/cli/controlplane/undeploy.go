@@ -24,10 +24,10 @@ The command only deletes objects that deploy created. To delete a Kyma or a Prov
 way, specify it with --kyma or --provider-config.
 
 ModuleTemplates, CRDs and the provider package are shared by the whole control plane, so the command keeps them unless
-you set the corresponding flag. It also keeps a ModuleTemplate as long as a Kyma uses its module. You can't delete the
-CRDs or the package as long as there are objects of any kind of the provider, which includes KymaSets,
-ModuleReleaseMetas and RolloutPolicies: Kubernetes would delete these too, and no provider would be left to remove the
-modules from their clusters. The command never deletes namespaces.
+you set the corresponding flag. It also keeps a ModuleTemplate as long as a Kyma, a KymaSet or a ModuleReleaseMeta uses
+its module. You can't delete the CRDs or the package as long as there are objects of any kind of the provider, which
+includes KymaSets, ModuleReleaseMetas and RolloutPolicies: Kubernetes would delete these too, and no provider would be
+left to remove the modules from their clusters. The command never deletes namespaces.
 
 With --output json or yaml, the command prints an object with the field objects, which is a list. Each item has the
 fields kind, namespace, name and action (deleted, kept or unchanged).`
@@ -58,7 +58,7 @@ func (o *undeployOptions) addFlags(f *pflag.FlagSet) {
 	o.output.AddNamedFlag(f)
 	f.StringVar(&o.kyma, "kyma", "default", "`NAME` of the Kyma")
 	f.StringVar(&o.config, "provider-config", "", "`NAME` of the ProviderConfig (default: the ProviderConfig of the Kyma)")
-	f.BoolVar(&o.templates, "templates", false, "also delete the ModuleTemplates that deploy created and that no Kyma uses")
+	f.BoolVar(&o.templates, "templates", false, "also delete the ModuleTemplates that deploy created and whose modules are not in use")
 	f.BoolVar(&o.crds, "crds", false, "also delete the CRDs")
 	f.BoolVar(&o.provider, "package", false, "also delete the provider package, including its CRDs")
 }
