@@ -113,6 +113,8 @@ func (p *Pool) wire(e *endpoint) (*wire, error) {
 		dialer: p.guard.Dialer(e.trust),
 		tokens: e.tokens,
 		listed: e.listed,
+
+		referred: e.referred,
 	}
 	w.next = &http.Transport{
 		Proxy:                 w.proxy,

@@ -86,8 +86,11 @@ type endpoint struct {
 	// insecure accepts any certificate.
 	insecure bool
 
-	// trust specifies who chose the host.
+	// trust specifies who chose the host, or the server that referred to it.
 	trust netguard.Trust
+
+	// referred is true if a server specified the host, and the list of registries does not contain it.
+	referred bool
 
 	// tokens lists the other hosts to which credentials can be sent.
 	tokens []string
@@ -104,7 +107,8 @@ type endpoint struct {
 	// wire identifies the connections to the server, and to the other servers to which it can refer.
 	wire string
 
-	// caller identifies the server together with the credentials, and whether they belong to a tenant.
+	// caller identifies the server together with the credentials, and who chose the host, so that content from an address is not
+	// in the cache for those to whom the address is refused.
 	caller string
 }
 
@@ -239,6 +243,9 @@ func (e *endpoint) identify(credentials ...string) *endpoint {
 	}
 	e.server = fingerprint(server...)
 	trust := strconv.Itoa(int(e.trust))
+	if e.referred {
+		trust += " referred"
+	}
 	e.wire = fingerprint(e.server, trust, fingerprint(e.tokens...), fingerprint(e.listed...))
 	e.caller = fingerprint(append([]string{e.server, trust}, credentials...)...)
 	return e

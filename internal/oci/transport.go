@@ -34,7 +34,9 @@ type wire struct {
 	tokens []string
 	// listed lists the hosts to which redirects are allowed regardless of their addresses.
 	listed []string
-	next   *http.Transport
+	// referred is true if a server specified the host.
+	referred bool
+	next     *http.Transport
 }
 
 func (w *wire) RoundTrip(in *http.Request) (*http.Response, error) {
@@ -63,9 +65,9 @@ func (w *wire) RoundTrip(in *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// check refuses internal addresses in redirects and of token services. A registry could otherwise use them to make the provider
-// send requests to a service that only the provider can reach, such as a cloud metadata service. Names are only checked when
-// they are dialed, because the resolver, or a proxy, determines their addresses.
+// check refuses internal addresses in redirects, of token services and of hosts in the index of a chart repository. A registry could
+// otherwise use them to make the provider send requests to a service that only the provider can reach, such as a cloud metadata
+// service. Names are only checked when they are dialed, because the resolver, or a proxy, determines their addresses.
 func (w *wire) check(u *url.URL) error {
 	if w.named(u.Host) {
 		return nil
@@ -76,10 +78,14 @@ func (w *wire) check(u *url.URL) error {
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
 		ip, err = netip.AddrFrom4([4]byte{127, 0, 0, 1}), nil
 	}
-	if err == nil && w.dialer.Referred().Check(ip) != nil {
+	var refused error
+	if err == nil {
+		refused = w.dialer.Referred().Check(ip)
+	}
+	if refused != nil && !w.owns(u.Host) {
 		return errors.Errorf("refusing a redirect to the internal address %q", to)
 	}
-	return nil
+	return refused
 }
 
 // owns reports whether host[:port] is the configured host. A different port on the same machine is a different server.
@@ -102,9 +108,9 @@ func (w *wire) dialerFor(host string) *netguard.Dialer {
 	return w.dialer.Referred()
 }
 
-// named reports whether the list of registries contains host[:port], so that the host was not only specified by a registry.
+// named reports whether the author of the list of registries specified host[:port], and not only a server.
 func (w *wire) named(host string) bool {
-	return w.trusts(host) || slices.ContainsFunc(w.listed, func(l string) bool { return w.normal(l) == w.normal(host) })
+	return !w.referred && w.trusts(host) || slices.ContainsFunc(w.listed, func(l string) bool { return w.normal(l) == w.normal(host) })
 }
 
 func (w *wire) dial(ctx context.Context, network, address string) (net.Conn, error) {

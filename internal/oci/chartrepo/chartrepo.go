@@ -49,6 +49,9 @@ type Chart struct {
 	Version string
 	URL     string // http://, https:// or oci://
 	Digest  string // sha256:… of the archive, from the index, or "".
+
+	// From is the URL of the repository. URLs on other servers are restricted, see oci.Repository.ReferredBy.
+	From *url.URL
 }
 
 // AtRegistry returns the repository and the tag of a chart whose index entry refers to an OCI registry, or false.
@@ -83,7 +86,7 @@ func (c *Client) Find(ctx context.Context, regs oci.Registries, repoURL, name, v
 	if err != nil {
 		return Chart{}, err
 	}
-	found := Chart{Version: e.Version, URL: e.URLs[0], Digest: e.Digest}
+	found := Chart{Version: e.Version, URL: e.URLs[0], Digest: e.Digest, From: base}
 	if strings.HasPrefix(found.URL, ociScheme) {
 		return found, nil
 	}

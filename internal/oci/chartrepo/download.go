@@ -12,7 +12,8 @@ import (
 )
 
 // Download returns the archive of a chart that is not in a registry. It verifies a digest in the index. An archive on
-// another host needs its own entry in regs. Credentials never follow a redirect.
+// another host needs its own entry in regs, unless regs allows any host and the other host is on the Internet. Credentials never
+// follow a redirect.
 func (c *Client) Download(ctx context.Context, regs oci.Registries, chart Chart) ([]byte, error) {
 	u, err := oci.ParseURL(chart.URL)
 	if err != nil {
@@ -22,7 +23,7 @@ func (c *Client) Download(ctx context.Context, regs oci.Registries, chart Chart)
 	if err != nil {
 		return nil, err
 	}
-	data, err := c.archive(ctx, s, chart.Digest)
+	data, err := c.archive(ctx, s.ReferredBy(chart.From), chart.Digest)
 	var d *cache.DigestError
 	if errors.As(err, &d) {
 		return nil, errors.Errorf("the archive from host %q does not match the digest in the index: %s", s.Host(), d)

@@ -59,6 +59,19 @@ func (r *repository) fluxOf(ctx context.Context, manifest []byte) (Artifact, err
 	return Artifact{Data: data, Digest: digest}, err
 }
 
+// chart returns the chart with a version, which is also the tag (with _ for +), or with a digest as in chartByDigest.
+func (r *repository) chart(ctx context.Context, version string) (Artifact, error) {
+	tag := strings.ReplaceAll(version, "+", "_")
+	switch {
+	case oci.ValidDigest(version):
+		return r.chartByDigest(ctx, version)
+	case oci.ValidTag(tag):
+		return r.chartByTag(ctx, tag)
+	}
+	return Artifact{}, errors.New("version must be an exact version or a digest (sha256:…): version ranges are only " +
+		"supported in http(s):// chart repositories")
+}
+
 // chartByTag returns the chart that a tag currently refers to.
 func (r *repository) chartByTag(ctx context.Context, tag string) (Artifact, error) {
 	manifest, err := r.tagged(ctx, tag)

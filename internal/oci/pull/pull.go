@@ -93,7 +93,8 @@ func (c *Client) Chart(ctx context.Context, regs oci.Registries, url, chartName,
 // RepoChart pulls chartName from the chart repository at repoURL, http:// or https://. It requests index.yaml each
 // time, but transfers it only after a change, if the server supports that. version is a version, a range of semantic
 // versions (the newest match is used), or empty for the newest release. A digest in the index is verified. An archive
-// on another host needs its own entry in regs. Credentials never follow a redirect.
+// on another host needs its own entry in regs, unless regs allows any host and the other host is on the Internet. Credentials
+// never follow a redirect.
 func (c *Client) RepoChart(ctx context.Context, regs oci.Registries, repoURL, chartName, version string) (Artifact, error) {
 	defer c.timed()()
 	a, err := c.repoChart(ctx, regs, repoURL, chartName, version)
@@ -157,19 +158,11 @@ func (c *Client) chart(ctx context.Context, regs oci.Registries, url, chartName,
 	if chartName != "" {
 		repo += "/" + chartName
 	}
-	tag := strings.ReplaceAll(version, "+", "_")
-	if !oci.ValidDigest(version) && !oci.ValidTag(tag) {
-		return Artifact{}, errors.New("version must be an exact version or a digest (sha256:…): version ranges are only " +
-			"supported in http(s):// chart repositories")
-	}
 	r, err := c.repository(regs, repo)
 	if err != nil {
 		return Artifact{}, err
 	}
-	if oci.ValidDigest(version) {
-		return r.chartByDigest(ctx, version)
-	}
-	return r.chartByTag(ctx, tag)
+	return r.chart(ctx, version)
 }
 
 func (c *Client) repoChart(ctx context.Context, regs oci.Registries, repoURL, chartName, version string) (Artifact, error) {
@@ -192,7 +185,12 @@ func (c *Client) offered(ctx context.Context, regs oci.Registries, found chartre
 		}
 		return Artifact{Data: data, Digest: oci.DigestOf(data)}, nil
 	}
-	a, err := c.chart(ctx, regs, repo, "", tag)
+	r, err := c.repository(regs, strings.TrimSuffix(repo, "/"))
+	if err != nil {
+		return Artifact{}, err
+	}
+	r.at = r.at.ReferredBy(found.From)
+	a, err := r.chart(ctx, tag)
 	if err == nil && found.Digest != "" && a.Digest != found.Digest {
 		d := &cache.DigestError{Want: found.Digest, Got: a.Digest}
 		return Artifact{}, errors.Errorf("the archive in registry %q does not match the digest in the index: %s", oci.Redact(repo), d)
