@@ -7,16 +7,21 @@ import (
 	"bytes"
 	"encoding/json"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/transfer"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
@@ -47,7 +52,8 @@ func TestUnpack(t *testing.T) {
 		t.Errorf("want %q on stdout, got %q", want, got.out)
 	}
 	files := filesIn(t, "greeter")
-	if len(files) != 7 || files["charts/greeter/values.yaml"] != string(greeterChart(false)["values.yaml"]) || files["default-cr.yaml"] == "" {
+	list := files[transfer.UnpackedFile]
+	if len(files) != 8 || list == "" || files["charts/greeter/values.yaml"] != string(greeterChart(false)["values.yaml"]) || files["default-cr.yaml"] == "" {
 		t.Errorf("got %v", files)
 	}
 
@@ -71,21 +77,101 @@ func TestUnpack(t *testing.T) {
 	if diff := cmp.Diff(files, filesIn(t, "greeter")); diff != "" {
 		t.Errorf("without --force: -before, +after:\n%s", diff)
 	}
-	if err := os.WriteFile("greeter/charts/greeter/more.yaml", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	kymactl(t, "module", "unpack", two.Repository+":2.0.0", "--force").want(t, command.ExitOK, "Unpacked")
 	replaced := filesIn(t, "greeter")
-	if _, stays := replaced["charts/greeter/more.yaml"]; stays || replaced["charts/greeter/values.yaml"] != string(greeterChart(true)["values.yaml"]) {
+	if replaced["charts/greeter/values.yaml"] != string(greeterChart(true)["values.yaml"]) || replaced[transfer.UnpackedFile] == list {
 		t.Errorf("with --force: got %v", replaced)
 	}
 
-	// The unpacked chart can become a module again.
+	// The unpacked chart can become a module again, and no command reads the list as objects.
+	if definition.IsYAML(transfer.UnpackedFile) {
+		t.Errorf("%s is read as a manifest", transfer.UnpackedFile)
+	}
 	kymactl(t, "module", "create", "greeter/charts/greeter", "--name", greeter, "--version", "3.0.0", "-o", "made").want(t, command.ExitOK, "Wrote")
 	left, err := filepath.Glob(".kymactl-*")
 	if err != nil || len(left) > 0 {
 		t.Errorf("want no temporary files, got %v, %v", left, err)
 	}
+}
+
+// TestUnpackReplaces checks that --force replaces a directory only if it contains nothing but unpacked files.
+func TestUnpackReplaces(t *testing.T) {
+	r := startRegistry(t, controlplane.WebOptions{})
+	one := pushGreeting(t, r, greeting("1.0.0", false)).Repository + ":1.0.0"
+	two := pushGreeting(t, r, greeting("2.0.0", true)).Repository + ":2.0.0"
+	const values, list = "charts/greeter/values.yaml", transfer.UnpackedFile
+	cases := map[string]struct {
+		reason string
+		change func(dir string) error
+		// during means that the change happens while the module is read.
+		during bool
+		want   string // Part of the error; empty if the directory is replaced.
+	}{
+		"Unchanged": {reason: "An unchanged module is replaced.", change: func(string) error { return nil }},
+		"Deleted":   {reason: "Files that are missing cannot be lost.", change: func(dir string) error { return os.RemoveAll(filepath.Join(dir, "charts")) }},
+		"Touched": {reason: "Only the content counts.", change: func(dir string) error {
+			return os.Chmod(filepath.Join(dir, values), 0o600)
+		}},
+		"Empty": {reason: "An empty directory needs no list.", change: func(dir string) error {
+			return errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700))
+		}},
+		"Repository": {reason: "A repository of the user stays.", change: func(dir string) error { return write(dir, ".git/HEAD", "x") }, want: "greeter contains .git,"},
+		"Edited":     {reason: "Edits stay.", change: func(dir string) error { return write(dir, values, "mine: 1") }, want: "greeter contains " + values + ", which was changed"},
+		"Notes":      {reason: "Files of the user stay.", change: func(dir string) error { return write(dir, "notes.txt", "x") }, want: "greeter contains notes.txt,"},
+		"Deep":       {reason: "Files of the user stay in directories of the module, too.", change: func(dir string) error { return write(dir, "charts/greeter/more.yaml", "") }, want: "contains charts/greeter/more.yaml,"},
+		"Directory":  {reason: "Directories of the user stay.", change: func(dir string) error { return os.Mkdir(filepath.Join(dir, "mine"), 0o700) }, want: "contains mine,"},
+		"Link": {reason: "A link in the place of a file stays.", change: func(dir string) error {
+			return errors.Join(os.Rename(filepath.Join(dir, values), filepath.Join(dir, "../values")), os.Symlink("../../../values", filepath.Join(dir, values)))
+		}, want: "no longer a regular file"},
+		"NoList": {reason: "Without a list, nothing is known about the files.", change: func(dir string) error { return os.Remove(filepath.Join(dir, list)) }, want: "something other than an unpacked module"},
+		"BadList": {
+			reason: "A damaged list does not allow anything.", change: func(dir string) error { return write(dir, list, "{") },
+			want: "cannot be read (not valid JSON)",
+		},
+		"NewList": {
+			reason: "A list of a later version may mean something else.", change: func(dir string) error { return write(dir, list, `{"version":2,"files":{}}`) },
+			want: "unsupported version 2",
+		},
+		"During": {reason: "What is added during the download stays.", change: func(dir string) error { return write(dir, "notes.txt", "x") }, during: true, want: "greeter contains notes.txt,"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			kymactl(t, "module", "unpack", one, "-o", "greeter").want(t, command.ExitOK, "Unpacked")
+			change := sync.OnceValue(func() error { return tc.change("greeter") })
+			if tc.during {
+				r.SetFault(func(http.ResponseWriter, *http.Request) bool { return change() != nil })
+				defer r.SetFault(nil)
+			} else if err := change(); err != nil {
+				t.Fatal(err)
+			}
+			before := filesIn(t, ".")
+			code := command.ExitOK
+			if tc.want != "" {
+				code = command.ExitExists
+			}
+			kymactl(t, "module", "unpack", two, "-o", "greeter", "--force").want(t, code, tc.want)
+			after := filesIn(t, ".")
+			if tc.during {
+				before["greeter/notes.txt"] = "x"
+			}
+			if diff := cmp.Diff(before, after); tc.want != "" && diff != "" {
+				t.Errorf("\n%s\nfiles: -before, +after:\n%s", tc.reason, diff)
+			}
+			if got := after["greeter/"+values]; tc.want == "" && got != string(greeterChart(true)["values.yaml"]) {
+				t.Errorf("\n%s\nwant the new values, got %q", tc.reason, got)
+			}
+			if left, err := filepath.Glob(".kymactl-*"); err != nil || len(left) > 0 {
+				t.Errorf("\n%s\nwant no temporary files, got %v, %v", tc.reason, left, err)
+			}
+		})
+	}
+}
+
+// write writes a file below a directory, and creates its parents.
+func write(dir, name, data string) error {
+	name = filepath.Join(dir, name)
+	return errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(data), 0o600))
 }
 
 func TestUnpackRefuses(t *testing.T) {

@@ -50,7 +50,10 @@ func NewUnpack(e *command.Environment) *cobra.Command {
 			"file, for example config.yaml. Referenced components, and charts in other registries, are also unpacked. Images are " +
 			"not.\n\n" + open.ReferenceHelp + "\n\n" +
 			"The directory is written completely or not at all. If it exists and is not empty, the command fails with exit code 5. " +
-			"With --force, it replaces a previously unpacked module, but never a directory that contains anything else.\n\n" +
+			"With --force, it replaces a previously unpacked module, but never a directory that contains anything else. The file " +
+			UnpackedFile + " in the directory lists the unpacked files with their digests. If you changed one of them, or added a " +
+			"file, a link or a directory, or if the list is missing, the command replaces nothing and fails with exit code 5. Files " +
+			"that you deleted are restored.\n\n" +
 			"With --key, the command first verifies the module in the same way as kymactl module verify, and writes nothing if " +
 			"verification fails. A module can contain at most 50000 files and 1 GiB. No file is written outside the directory.\n\n" +
 			"To get an exact copy of a module with its signatures, use kymactl module pull. The last line on stdout is the digest " +
@@ -64,7 +67,7 @@ func NewUnpack(e *command.Environment) *cobra.Command {
 	}
 	f := c.Flags()
 	f.StringVarP(&u.to, "output", "o", "", "`DIR` to create (default: the last element of the module name)")
-	f.BoolVar(&u.force, "force", false, "replace a previously unpacked module")
+	f.BoolVar(&u.force, "force", false, "replace a previously unpacked module, unless its files were changed or others were added")
 	u.registry.AddFlags(f)
 	u.check.addFlags(f)
 	u.output.AddFlag(f, true)
@@ -91,8 +94,9 @@ func (u *unpacking) run(ctx context.Context, reference string) error {
 	}
 	defer b.Close()
 	if u.to == "" {
-		if u.to = baseName(b.Descriptor()); u.vacant() != nil {
-			return u.vacant()
+		u.to = baseName(b.Descriptor())
+		if err := u.vacant(); err != nil {
+			return err
 		}
 	}
 	out := &unpacked{Name: b.Descriptor().Name(), Version: b.Descriptor().Version(), Digest: b.Digest, Directory: u.to, Files: []string{}}
@@ -132,11 +136,20 @@ func (u *unpacking) vacant() error {
 	case !u.force:
 		return u.occupied()
 	}
-	if info, err := os.Lstat(filepath.Join(u.to, bundle.DescriptorFile)); err != nil || !info.Mode().IsRegular() {
-		return command.WithCode(command.ExitExists, errors.Errorf(
-			"%s contains something other than an unpacked module: use another directory", u.to))
+	return u.replaceable(u.to)
+}
+
+// replaceable returns an error with the exit code ExitExists unless dir, which is the destination or was moved from there, contains
+// nothing but files that module unpack wrote.
+func (u *unpacking) replaceable(dir string) error {
+	reason, err := checkUnpacked(dir)
+	if err != nil {
+		return errors.Wrapf(err, "cannot read %s", u.to)
 	}
-	return nil
+	if reason == "" {
+		return nil
+	}
+	return command.WithCode(command.ExitExists, errors.Errorf("%s %s: delete or move it, or use another directory with -o DIR", u.to, reason))
 }
 
 // occupied returns the error for a directory that is not empty. Its exit code is ExitExists.
@@ -151,8 +164,11 @@ func (u *unpacking) unpack(ctx context.Context, b *bundle.Bundle, out *unpacked)
 	if err != nil {
 		return errors.Wrapf(err, "cannot create %s", u.to)
 	}
-	// After a success, temp is empty or contains the replaced directory.
-	defer func() { _ = os.RemoveAll(temp) }()
+	defer func() {
+		// If the replaced directory could not be restored, it is still in temp, which is not removed then.
+		_ = os.RemoveAll(filepath.Join(temp, "new"))
+		_ = os.Remove(temp)
+	}()
 	made := filepath.Join(temp, "new")
 	if err := os.Mkdir(made, 0o755); err != nil { //nolint:gosec // It is as public as other directories of the user.
 		return errors.Wrapf(err, "cannot create %s", u.to)
@@ -161,10 +177,15 @@ func (u *unpacking) unpack(ctx context.Context, b *bundle.Bundle, out *unpacked)
 	if err != nil {
 		return errors.Wrapf(err, "cannot create %s", u.to)
 	}
+	l := newUnpackedList(b.Digest)
 	err = bundle.Unpack(ctx, b, func(name string, data []byte) error {
 		out.Files = append(out.Files, name)
+		l.add(name, data)
 		return errors.Wrapf(writeIn(root, name, data), "cannot write %s", path.Join(filepath.ToSlash(u.to), name))
 	})
+	if err == nil {
+		err = errors.Wrapf(l.write(root), "cannot write %s", filepath.Join(u.to, UnpackedFile))
+	}
 	if err = errors.Join(err, root.Close()); err != nil {
 		return err
 	}
@@ -188,20 +209,42 @@ func writeIn(root *os.Root, name string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// publish moves a complete directory to its destination. It moves the directory that it replaces, if any, to old.
+// publish moves a complete directory to its destination. It moves the directory that it replaces, if any, to old, and removes it in
+// the end. After an error, the previous directory is at its place again.
 func (u *unpacking) publish(made, old string) error {
-	if u.force {
-		if err := os.Rename(u.to, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return errors.Wrapf(err, "cannot replace %s", u.to)
+	replaced, err := u.moveAway(old)
+	if err == nil {
+		if err = os.Rename(made, u.to); errors.Is(err, fs.ErrExist) {
+			err = u.occupied()
+		} else {
+			err = errors.Wrapf(err, "cannot create %s", u.to)
 		}
 	}
-	err := os.Rename(made, u.to)
-	if err != nil && u.force {
-		// Restore the previous directory.
-		err = errors.Join(err, errors.Wrapf(os.Rename(old, u.to), "cannot restore %s", u.to))
+	switch {
+	case err != nil && replaced:
+		return errors.Join(err, errors.Wrapf(os.Rename(old, u.to), "cannot restore %s, which is now %s", u.to, old))
+	case replaced:
+		return errors.Wrapf(os.RemoveAll(old), "cannot remove the replaced directory %s", old)
 	}
-	if errors.Is(err, fs.ErrExist) {
-		return u.occupied()
+	return err
+}
+
+// moveAway moves the directory at the destination, if --force is set and there is one, to old, and reports whether it did so. It
+// checks the directory again, because the user may have changed it during the download: before it moves it, and again when it is no
+// longer at a path that others know.
+func (u *unpacking) moveAway(old string) (moved bool, err error) {
+	if !u.force {
+		return false, nil
 	}
-	return errors.Wrapf(err, "cannot create %s", u.to)
+	if err := u.vacant(); err != nil {
+		return false, err
+	}
+	err = os.Rename(u.to, old)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, errors.Wrapf(err, "cannot replace %s", u.to)
+	}
+	return true, u.replaceable(old)
 }
