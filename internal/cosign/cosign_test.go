@@ -11,6 +11,7 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -131,6 +132,55 @@ func TestSignKeeps(t *testing.T) {
 		if got := string(m.manifests[Tag(signedDigest)]); !strings.Contains(got, want) {
 			t.Errorf("Sign(...): %s is lost from %s", want, got)
 		}
+	}
+}
+
+// TestMerge checks that no signature is lost or repeated.
+func TestMerge(t *testing.T) {
+	manifest := func(n int) string { return `{"layers":[` + strings.TrimPrefix(strings.Repeat(",{}", n), ",") + `]}` }
+	signed := func(keys ...crypto.Signer) *memory {
+		m := newMemory()
+		for _, k := range keys {
+			sig(t, m, k)
+		}
+		return m
+	}
+	a, b, c := key(), curve(t), curve(t)
+	both := signed(a, b)
+	first := both.manifests[Tag(signedDigest)]
+	second := slices.Clone(first)
+	sig(t, both, c)
+	third := both.manifests[Tag(signedDigest)]
+	cases := map[string]struct {
+		reason        string
+		first, second []byte
+		layers        int
+		want          string // Part of the error.
+	}{
+		"Same":  {reason: "The same signatures are not repeated.", first: first, second: second, layers: 2},
+		"Other": {reason: "Signatures that only one has are kept.", first: signed(b).manifests[Tag(signedDigest)], second: signed(a, c).manifests[Tag(signedDigest)], layers: 3},
+		"More":  {reason: "Common signatures are not repeated.", first: first, second: third, layers: 3},
+		"Index": {reason: "An index contains no signatures.", first: first, second: []byte(`{"manifests":[]}`), want: "is an index"},
+		"JSON":  {reason: "The first manifest must be valid.", first: []byte("x"), second: first, want: "not valid JSON"},
+		"Many":  {reason: "Signatures are bounded.", first: []byte(manifest(1000)), second: first, want: "already has 1000 signatures"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			manifest, config, err := Merge(tc.first, tc.second)
+			if tc.want != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("\n%s\nMerge(...): want %q, got %v", tc.reason, tc.want, err)
+				}
+				return
+			}
+			got := &list{}
+			if err := errors.Join(err, got.decode(manifest)); err != nil || len(got.layers) != tc.layers {
+				t.Fatalf("\n%s\nMerge(...): want %d layers, got %s, %v", tc.reason, tc.layers, manifest, err)
+			}
+			if !strings.Contains(string(manifest), contentOf(configType, config).Digest) || strings.Count(string(config), `"sha256:`) != tc.layers {
+				t.Errorf("\n%s\nMerge(...): got config %s for %s", tc.reason, config, manifest)
+			}
+		})
 	}
 }
 

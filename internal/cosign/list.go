@@ -10,6 +10,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -140,6 +142,30 @@ func (l *layer) payload(ctx context.Context, s store.Reader) ([]byte, error) {
 	return data, errors.Wrap(err, "cannot read the signed payload")
 }
 
+// Merge returns a manifest with the signatures, or attestations, of two manifests that belong to the same one, and its config. It keeps
+// all other fields of the first one.
+func Merge(first, second []byte) (manifest, config []byte, err error) {
+	l, other := &list{}, &list{}
+	if err := l.decode(first); err != nil {
+		return nil, nil, err
+	}
+	if err := other.decode(second); err != nil {
+		return nil, nil, err
+	}
+	for i, added := range other.layers {
+		same := func(have layer) bool {
+			return have.Digest == added.Digest && maps.Equal(have.Annotations, added.Annotations)
+		}
+		if slices.ContainsFunc(l.layers, same) {
+			continue
+		}
+		if err := l.add(added, other.raw[i]); err != nil {
+			return nil, nil, err
+		}
+	}
+	return l.encode()
+}
+
 // with returns the manifest with an additional signature, and its config. It preserves all other fields.
 func (l *list) with(s *signature) (manifest, config []byte, err error) {
 	added := s.layer()
@@ -147,11 +173,24 @@ func (l *list) with(s *signature) (manifest, config []byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(l.layers) >= maxSignatures {
-		return nil, nil, errors.Errorf("the manifest already has %d signatures, which is the maximum", len(l.layers))
+	more := &list{fields: l.fields, layers: slices.Clone(l.layers), raw: slices.Clone(l.raw)}
+	if err := more.add(added, raw); err != nil {
+		return nil, nil, err
 	}
-	layers := append(append([]layer{}, l.layers...), added)
-	if config, err = newConfig(layers); err != nil {
+	return more.encode()
+}
+
+func (l *list) add(decoded layer, raw json.RawMessage) error {
+	if len(l.layers) >= maxSignatures {
+		return errors.Errorf("the manifest already has %d signatures, which is the maximum", len(l.layers))
+	}
+	l.layers, l.raw = append(l.layers, decoded), append(l.raw, raw)
+	return nil
+}
+
+// encode returns the manifest and its config.
+func (l *list) encode() (manifest, config []byte, err error) {
+	if config, err = newConfig(l.layers); err != nil {
 		return nil, nil, err
 	}
 	fields := map[string]any{}
@@ -160,7 +199,7 @@ func (l *list) with(s *signature) (manifest, config []byte, err error) {
 	}
 	fields["schemaVersion"] = 2
 	fields["mediaType"] = manifestType
-	fields["layers"] = append(append([]json.RawMessage{}, l.raw...), raw)
+	fields["layers"] = l.raw
 	c := contentOf(configType, config)
 	fields["config"] = layer{MediaType: c.MediaType, Size: c.Size, Digest: c.Digest}
 	manifest, err = json.Marshal(fields)

@@ -3,6 +3,8 @@
 package module_test
 
 import (
+	"crypto/rand"
+	"crypto/rsa"
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
@@ -15,6 +17,10 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/summary"
+	"github.com/crossplane-contrib/provider-kyma/internal/cosign"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/remote"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
@@ -163,6 +169,73 @@ func TestPushWithoutReferenced(t *testing.T) {
 	}
 	kymactl(t, "module", "push", layout, r.Host()+"/m").want(t, command.ExitOK,
 		"Warning: the referenced component "+library+":0.1.0 is not in the layout: the registry must already have it")
+}
+
+// TestOverwriteKeepsSignatures checks that --overwrite drops no cosign signature of a module that did not change.
+func TestOverwriteKeepsSignatures(t *testing.T) {
+	keys := []*rsa.PrivateKey{key(), newKey(t), newKey(t)}
+	cases := map[string]struct {
+		reason string
+		// ours and theirs are the keys that signed the module in the source and in the destination.
+		ours, theirs []int
+		say          string
+	}{
+		"Fewer": {reason: "The source lacks a signature.", ours: []int{0}, theirs: []int{0, 1}, say: "Unchanged"},
+		"More":  {reason: "The destination lacks a signature.", ours: []int{0, 1}, theirs: []int{0}, say: "Pushed"},
+		"Other": {reason: "Each lacks a signature of the other.", ours: []int{0, 1}, theirs: []int{1, 2}, say: "Pushed"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := startRegistry(t, controlplane.WebOptions{})
+			path, digest := sample{}.layout(t)
+			kymactl(t, "module", "push", path, r.Host()+"/m").want(t, command.ExitOK, "Pushed")
+			repository := r.Host() + "/m/component-descriptors/" + greeter
+			there, err := remote.New(repository, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			here, err := layout.Create(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer here.Close()
+			sign := func(s store.Store, by []int) {
+				for _, i := range by {
+					if _, err := cosign.Sign(t.Context(), s, repository, digest, keys[i]); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			sign(here, tc.ours)
+			sign(there, tc.theirs)
+			pulled := filepath.Join(t.TempDir(), "pulled")
+			kymactl(t, "module", "copy", path, pulled).want(t, command.ExitOK, "Copied")
+			kymactl(t, "module", "push", path, r.Host()+"/m", "--overwrite").want(t, command.ExitOK, tc.say)
+			kymactl(t, "module", "push", path, r.Host()+"/m").want(t, command.ExitOK, "Unchanged")
+			kymactl(t, "module", "pull", repository+":1.0.0", "-o", pulled, "--overwrite").want(t, command.ExitOK, "")
+			back, err := layout.Open(pulled)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer back.Close()
+			for _, i := range append(tc.ours, tc.theirs...) {
+				for _, s := range []store.Reader{there, back} {
+					if err := cosign.Verify(t.Context(), s, digest, keys[i].Public()); err != nil {
+						t.Errorf("\n%s\nkey %d: %v", tc.reason, i, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+func newKey(t *testing.T) *rsa.PrivateKey {
+	t.Helper()
+	k, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
 }
 
 func TestPullIntoSomethingElse(t *testing.T) {

@@ -3,14 +3,25 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"io"
+	"slices"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	v1 "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 )
 
-// maxAttachments bounds the direct and indirect attachments of one artifact.
-const maxAttachments = 1000
+const (
+	// maxAttachments bounds the direct and indirect attachments of one artifact.
+	maxAttachments = 1000
+
+	// attachmentTries bounds how often an attachment is compared again, because another client has moved its tag.
+	attachmentTries = 20
+)
 
 // attachmentSuffixes returns the suffixes of cosign's tags for signatures, attestations and bills of materials.
 func attachmentSuffixes() []string { return []string{".sig", ".att", ".sbom"} }
@@ -121,32 +132,132 @@ func (c *copier) planTags(ctx context.Context, subject string) error {
 	return nil
 }
 
-// adds reports whether an attachment contains more than the one that the destination has under its tag. It fails if
-// each contains something that the other lacks, so that no signature is lost.
+// adds reports whether the destination lacks something that an attachment contains. It fails like resolve.
 func (c *copier) adds(ctx context.Context, m todo) (bool, error) {
+	r, err := c.resolve(ctx, m)
+	return r.data != nil, err
+}
+
+// A resolved attachment is what its tag must contain so that nothing is lost.
+type resolved struct {
+	had  string // The digest that the tag has in the destination, or "".
+	data []byte // The manifest to write; nil for none.
+	// config is the config of a manifest that was merged, or nil.
+	config []byte
+}
+
+// resolve compares an attachment with the one that the destination has under its tag. What has all layers of the other one stays or
+// replaces it. If each has a layer that the other one lacks, resolve merges them with CopyOptions.Overwrite, and fails with an
+// *ExistsError without it, or if they cannot be merged. So no signature is lost, whatever the options.
+func (c *copier) resolve(ctx context.Context, m todo) (resolved, error) {
 	data, have, err := c.to.Manifest(ctx, m.tag)
 	var missing *NotFoundError
 	if errors.As(err, &missing) {
-		return true, nil
+		return resolved{data: m.data}, nil
 	}
 	if err != nil || have == m.digest {
-		return false, err
+		return resolved{had: have}, err
 	}
-	if c.options.Overwrite {
-		return true, nil
-	}
+	r := resolved{had: have}
 	ours, err := ParseManifest(m.data)
 	if err != nil {
-		return false, errors.Wrapf(err, "cannot copy %s", m.digest)
+		return r, errors.Wrapf(err, "cannot copy %s", m.digest)
 	}
+	// What cannot be parsed is not covered by anything.
 	theirs, err := ParseManifest(data)
 	switch {
 	case err == nil && covers(theirs, ours):
-		return false, nil
+		return r, nil
 	case err == nil && covers(ours, theirs):
-		return true, nil
+		r.data = m.data
+		return r, nil
+	case err != nil || ours.IsIndex() || theirs.IsIndex():
+		return r, c.conflict(m, have, notMerged)
 	}
-	return false, &ExistsError{Store: c.to.String(), Tag: m.tag, Have: have, Want: m.digest}
+	return c.merge(m, have, data)
+}
+
+// merge merges an attachment with the one that the destination has.
+func (c *copier) merge(m todo, have string, theirs []byte) (resolved, error) {
+	switch {
+	case !isList(m.tag) || c.options.Merge == nil:
+		return resolved{}, c.conflict(m, have, notMerged)
+	case !c.options.Overwrite:
+		return resolved{}, c.conflict(m, have, "each contains signatures that the other lacks: use --overwrite to keep those of both")
+	}
+	data, config, err := c.options.Merge(theirs, m.data)
+	if err == nil && len(data) > MaxManifest {
+		err = &TooLargeError{Limit: MaxManifest}
+	}
+	return resolved{had: have, data: data, config: config}, errors.Wrapf(err, "cannot merge tag %s of the source with that of %s", m.tag, c.to)
+}
+
+// notMerged is what the user can do about attachments that cannot be merged.
+const notMerged = "each contains something that the other lacks: delete this tag in the destination if its content is no longer needed, " +
+	"or use another destination"
+
+func (c *copier) conflict(m todo, have, fix string) error {
+	return &ExistsError{Store: c.to.String(), Tag: m.tag, Have: have, Want: m.digest, Fix: fix}
+}
+
+// isList reports whether the layers under an attachment tag are independent of each other, as with signatures and attestations.
+func isList(tag string) bool { return strings.HasSuffix(tag, ".sig") || strings.HasSuffix(tag, ".att") }
+
+// errMoved reports that a tag was moved between a read and a write.
+var errMoved = errors.New("the tag was moved")
+
+// putAttachment writes an attachment under its tag. Clients may have added signatures to the tag since it was planned, so it resolves
+// the attachment again.
+func (c *copier) putAttachment(ctx context.Context, m todo) error {
+	for range attachmentTries {
+		r, err := c.resolve(ctx, m)
+		if err != nil {
+			return err
+		}
+		if r.data == nil {
+			c.progress.wrote(m, true)
+			return nil
+		}
+		err = c.replace(ctx, m.tag, r)
+		if errors.Is(err, errMoved) {
+			continue
+		}
+		if err == nil {
+			c.progress.wrote(m, false)
+		}
+		return err
+	}
+	return errors.Errorf("other clients keep changing tag %s in %s: try again", m.tag, c.to)
+}
+
+// replace writes a resolved attachment. It returns errMoved if the tag no longer has the content that was resolved.
+func (c *copier) replace(ctx context.Context, tag string, r resolved) error {
+	if r.config != nil {
+		config := Content{MediaType: v1.MediaTypeImageConfig, Digest: oci.DigestOf(r.config), Size: int64(len(r.config))}
+		open := func(offset int64) (io.ReadCloser, error) {
+			return io.NopCloser(bytes.NewReader(r.config[offset:])), nil
+		}
+		if err := c.to.PutBlob(ctx, config, open); err != nil {
+			return err
+		}
+	}
+	unmoved := func(have string) error {
+		if have != r.had {
+			return errMoved
+		}
+		return nil
+	}
+	if s, ok := c.to.(swapper); ok {
+		return s.Swap(ctx, r.data, tag, unmoved)
+	}
+	have, err := c.tagged(ctx, todo{tag: tag})
+	if err == nil {
+		err = unmoved(have)
+	}
+	if err != nil {
+		return err
+	}
+	return c.to.PutManifest(ctx, r.data, tag)
 }
 
 // covers reports whether a has all layers of b, with all of their annotations.
@@ -154,8 +265,11 @@ func covers(a, b *Manifest) bool {
 	if a.IsIndex() || b.IsIndex() {
 		return false
 	}
-	return subset(b.Layers, a.Layers)
+	return subset(b.attached(), a.attached())
 }
+
+// attached returns what an attachment attaches.
+func (m *Manifest) attached() []v1.Descriptor { return slices.Concat(m.Layers, m.Blobs) }
 
 func subset(some, all []v1.Descriptor) bool {
 	for _, s := range some {

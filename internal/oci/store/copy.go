@@ -30,13 +30,16 @@ const (
 type CopyOptions struct {
 	// Tag is the tag in the destination; empty for none.
 	Tag string
-	// Overwrite replaces a tag that refers to other content.
+	// Overwrite replaces a tag that refers to other content. The tag of an attachment never loses what it contains.
 	Overwrite bool
 	// Replaces is the digest of content that the tag may have and that the copy replaces, such as that of the
 	// unsigned artifact; empty for none.
 	Replaces string
 	// Attachments copies attachments as well: the content of tags such as sha256-….sig, and referrers.
 	Attachments bool
+	// Merge returns a manifest with the layers of two manifests, and its config. With Overwrite, it merges the signatures or
+	// attestations of the destination and of the source if each have some that the other lacks. It may be nil.
+	Merge func(theirs, ours []byte) (manifest, config []byte, err error)
 	// Progress receives the number of copied bytes and the total. It may be nil. It is not called concurrently, and
 	// done never shrinks.
 	Progress func(done, total int64)
@@ -59,6 +62,9 @@ type Copied struct {
 // finds its own content in the end, and the other one fails with an error about the race. Both may succeed only if
 // one takes far longer between its read and its write than the other; then the later one has replaced the earlier
 // one. In a layout, one of the two always fails.
+//
+// Attachments are also compared with those of the destination right before they are written, so that signatures that
+// others add during the copy stay.
 func Copy(ctx context.Context, from Reader, reference string, to Store, o CopyOptions) (Copied, error) {
 	data, digest, err := from.Manifest(ctx, reference)
 	if err != nil {
@@ -286,6 +292,9 @@ func (c *copier) putManifest(ctx context.Context, m todo) error {
 		c.progress.wrote(m, there)
 		return err
 	}
+	if m.tag != "" {
+		return c.putAttachment(ctx, m)
+	}
 	have, err := c.tagged(ctx, m)
 	if err != nil {
 		return err
@@ -294,8 +303,7 @@ func (c *copier) putManifest(ctx context.Context, m todo) error {
 		c.progress.wrote(m, true)
 		return nil
 	}
-	// Planning has checked what the attachment replaces.
-	if err := c.to.PutManifest(ctx, m.data, m.tag); err != nil {
+	if err := c.to.PutManifest(ctx, m.data, ""); err != nil {
 		return err
 	}
 	c.progress.wrote(m, false)

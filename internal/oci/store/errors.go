@@ -31,6 +31,7 @@ type ExistsError struct {
 	Have  string // The digest that the tag refers to, sha256:….
 	Want  string // The digest that should be written.
 	Raced bool   // Another writer has written the tag during or after our write.
+	Fix   string // What the user can do; by default, to overwrite the tag.
 }
 
 // Error returns one line that includes the fix.
@@ -39,8 +40,11 @@ func (e *ExistsError) Error() string {
 		return e.Store + ":" + e.Tag + " was changed by another client at the same time: it now has digest " + e.Have +
 			", not " + e.Want
 	}
-	return e.Store + ":" + e.Tag + " already exists with different content (" + e.Have + " instead of " + e.Want +
-		"): use another version, or --overwrite to replace it"
+	fix := e.Fix
+	if fix == "" {
+		fix = "use another version, or --overwrite to replace it"
+	}
+	return e.Store + ":" + e.Tag + " already exists with different content (" + e.Have + " instead of " + e.Want + "): " + fix
 }
 
 // A DigestError reports that content does not match its digest.

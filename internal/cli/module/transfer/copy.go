@@ -28,6 +28,7 @@ func NewCopy(e *command.Environment) *cobra.Command {
 			"Content that already exists in the destination is not written again. To complete an interrupted copy, run the command " +
 			"again. If the destination already has this version with different content, the command replaces nothing and fails with " +
 			"exit code 5, unless you set --overwrite.\n\n" +
+			overwriteHelp + "\n\n" +
 			"--username and --password-stdin apply to the registry of DST, or to the registry of SRC if DST is a layout. The Docker " +
 			"configuration, --registry-config, and the flags for TLS and plain HTTP apply to both.\n\n" +
 			"The last line on stdout is the digest of the manifest, and the line before it is the new location of the module.",

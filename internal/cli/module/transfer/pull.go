@@ -38,6 +38,7 @@ func NewPull(e *command.Environment) *cobra.Command {
 			"If you pull into the same directory again, the command completes an interrupted pull and skips content that already " +
 			"exists. If the layout contains a different module, the command replaces nothing and fails with exit code 5, unless you " +
 			"set --overwrite. Files and directories that are not layouts are never replaced.\n\n" +
+			overwriteHelp + "\n\n" +
 			"With --key, the command first verifies the module in the same way as kymactl module verify, and writes nothing if " +
 			"verification fails.\n\n" +
 			"The last line on stdout is the digest of the manifest, and the line before it is the path of the layout.",

@@ -30,6 +30,7 @@ func NewPush(e *command.Environment) *cobra.Command {
 			"replaces nothing and fails with exit code 5, unless you set --overwrite. A module that was signed in the registry has " +
 			"different content than the unsigned module. To avoid this conflict, sign the module before you push it, with module " +
 			"sign or module create --key.\n\n" +
+			overwriteHelp + "\n\n" +
 			"The last line on stdout is the digest of the manifest, and the line before it is the reference.",
 		Example: "  kymactl module push greeter registry.example.org/modules\n" +
 			"  kymactl module push greeter.tar registry.example.org/modules --name-mapping sha256-digest\n" +

@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/file"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/summary"
+	"github.com/crossplane-contrib/provider-kyma/internal/cosign"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
@@ -31,6 +32,10 @@ type transfer struct {
 	overwrite bool
 	mapping   string
 }
+
+// overwriteHelp describes what --overwrite does to signatures.
+const overwriteHelp = "--overwrite never drops a cosign signature or attestation of this digest in the destination: if each side has some that " +
+	"the other lacks, the destination then has those of both."
 
 func (t *transfer) addOverwrite(f *pflag.FlagSet, what string) {
 	f.BoolVar(&t.overwrite, "overwrite", false, "replace "+what+" that has different content")
@@ -173,7 +178,7 @@ func (t *transfer) copyArtifact(ctx context.Context, name string, from store.Rea
 	report, end := t.e.Progress(t.verb + " " + name)
 	defer end()
 	copied, err := store.Copy(ctx, from, digest, to, store.CopyOptions{
-		Tag: tag, Overwrite: t.overwrite, Attachments: true, Progress: report,
+		Tag: tag, Overwrite: t.overwrite, Attachments: true, Merge: cosign.Merge, Progress: report,
 	})
 	return copied.Uploaded, err
 }
