@@ -131,8 +131,9 @@ func skeletonOf(ctx context.Context, r *repositories) (*v1alpha1.ModuleTemplate,
 	return t, nil
 }
 
-// readSkeleton reads the fields of its template that a module may set. It ignores templates of Kyma's lifecycle
-// manager, which modules contain under the same name.
+// readSkeleton reads the fields of its template that a module may set: labels, module name, channel and readiness. A module may not set
+// annotations, because some of them are decisions of the user, such as that a version may be lower than the previous one. It ignores
+// templates of Kyma's lifecycle manager, which modules contain under the same name.
 func readSkeleton(layer []byte) (*v1alpha1.ModuleTemplate, error) {
 	files, err := archive.ReadLayer(layer, archive.Limits{Uncompressed: maxSkeleton, Files: 8})
 	if err != nil {
@@ -157,7 +158,7 @@ func readSkeleton(layer []byte) (*v1alpha1.ModuleTemplate, error) {
 	if read.APIVersion != "" && read.APIVersion != v1alpha1.SchemeGroupVersion.String() {
 		return out, nil
 	}
-	out.Labels, out.Annotations = read.Labels, read.Annotations
+	out.Labels = read.Labels
 	out.Spec.ModuleName, out.Spec.Channel, out.Spec.Readiness = read.Spec.ModuleName, read.Spec.Channel, read.Spec.Readiness
 	return out, nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
@@ -147,6 +148,7 @@ func TestReadSkeleton(t *testing.T) {
 		reason string
 		layer  string
 		want   v1alpha1.ModuleTemplateSpec
+		meta   metav1.ObjectMeta
 		err    string
 	}{
 		"Ours": {
@@ -156,6 +158,19 @@ func TestReadSkeleton(t *testing.T) {
 		"Target": {
 			reason: "A module cannot specify its target or its name.", layer: "spec: {channel: fast, target: control-plane, component: {name: a.org/b}}",
 			want: v1alpha1.ModuleTemplateSpec{Channel: "fast"},
+		},
+		"Labels": {
+			reason: "A module can set labels, among them its name.",
+			layer:  "metadata: {name: web, namespace: team, labels: {a: b, operator.kyma-project.io/module-name: c}}",
+			meta:   metav1.ObjectMeta{Labels: map[string]string{"a": "b", "operator.kyma-project.io/module-name": "c"}},
+		},
+		"Annotations": {
+			reason: "A module cannot allow its own downgrade, or set any other annotation.",
+			layer:  "metadata: {annotations: {kyma.m.crossplane.io/allow-downgrade: 1.0.0, crossplane.io/paused: \"true\", a: b}}",
+		},
+		"Owners": {
+			reason: "A module cannot set other metadata.",
+			layer:  "metadata: {finalizers: [a/b], ownerReferences: [{apiVersion: v1, kind: Pod, name: web, uid: one}]}",
 		},
 		"Original": {reason: "A template of the original is left alone.", layer: "apiVersion: operator.kyma-project.io/v1beta2\nspec: {channel: fast}"},
 		"Empty":    {reason: "An empty document contains no fields.", layer: "{}"},
@@ -173,6 +188,9 @@ func TestReadSkeleton(t *testing.T) {
 			}
 			if err != nil {
 				t.Fatalf("\n%s\n%v", tc.reason, err)
+			}
+			if diff := cmp.Diff(tc.meta, got.ObjectMeta); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 			if diff := cmp.Diff(tc.want, got.Spec); diff != "" {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
