@@ -31,6 +31,9 @@ const (
 	greeter  = "example.org/module/greeter"
 	library  = "example.org/module/library"
 	yamlType = "application/octet-stream"
+
+	// libraryContent is the only layer of the library.
+	libraryContent = "{apiVersion: v1, kind: ConfigMap, metadata: {name: l}}"
 )
 
 // A run is a finished run of kymactl.
@@ -104,7 +107,7 @@ func (s sample) layout(t *testing.T) (path, digest string) {
 	defer l.Close()
 	c := ocm.Component{Name: greeter, Version: s.version}
 	if s.library {
-		child := put(t, l, ocm.Component{Name: library, Version: "0.1.0"}, "with-library-0.1.0", nil, []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: l}}"))
+		child := put(t, l, ocm.Component{Name: library, Version: "0.1.0"}, "with-library-0.1.0", nil, []byte(libraryContent))
 		hash, err := child.Hash()
 		if err != nil {
 			t.Fatal(err)

@@ -10,7 +10,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/remote"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
@@ -51,15 +50,6 @@ func (t *transfer) chartsToRegistry(ctx context.Context, b *bundle.Bundle, l ocm
 			return err
 		}
 		n, err := t.copyArtifact(ctx, c.Repository+":"+c.Tag, from, c.Digest, to, c.Tag)
-		out.Uploaded += n
-		return err
-	})
-}
-
-// chartsToLayout copies the charts of a module to its layout.
-func (t *transfer) chartsToLayout(ctx context.Context, b *bundle.Bundle, l *layout.Store, out *destination) error {
-	return t.charts(ctx, b, func(c *bundle.Chart, from store.Reader) error {
-		n, err := t.copyArtifact(ctx, c.Repository+":"+c.Tag, from, c.Digest, l, c.LayoutTag())
 		out.Uploaded += n
 		return err
 	})

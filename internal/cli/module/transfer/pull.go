@@ -37,7 +37,8 @@ func NewPull(e *command.Environment) *cobra.Command {
 			"You can replace the version with @sha256:…, or append @sha256:… to it.\n\n" +
 			"If you pull into the same directory again, the command completes an interrupted pull and skips content that already " +
 			"exists. If the layout contains a different module, the command replaces nothing and fails with exit code 5, unless you " +
-			"set --overwrite. Files and directories that are not layouts are never replaced.\n\n" +
+			"set --overwrite. The previous module is removed when the new one is complete: if the command fails, a tar file is unchanged, and " +
+			"a directory still contains the previous module. Files and directories that are not layouts are never replaced.\n\n" +
 			overwriteHelp + "\n\n" +
 			"With --key, the command first verifies the module in the same way as kymactl module verify, and writes nothing if " +
 			"verification fails.\n\n" +

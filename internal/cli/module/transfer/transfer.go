@@ -8,18 +8,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
-	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/file"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/summary"
 	"github.com/crossplane-contrib/provider-kyma/internal/cosign"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/remote"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
@@ -109,69 +106,13 @@ func (t *transfer) toRegistry(ctx context.Context, b *bundle.Bundle, to string, 
 	return out, nil
 }
 
-// toLayout copies a module to a layout at a path. It copies the component of the module first, because it is the root of the
-// layout.
-func (t *transfer) toLayout(ctx context.Context, b *bundle.Bundle, to string) (out *destination, err error) {
-	artifacts, err := b.Artifacts(ctx)
-	if err != nil {
-		return nil, err
-	}
-	l, err := layout.Create(ctx, to)
-	if err != nil {
-		return nil, file.ExplainLayout(to, err)
-	}
-	defer func() {
-		if closed := l.Close(); err == nil {
-			err = closed
-		}
-	}()
-	other, err := t.other(ctx, l, b.Digest)
-	if err != nil {
-		return nil, err
-	}
-	out = &destination{Layout: to}
-	slices.Reverse(artifacts)
-	for i, a := range artifacts {
-		tag, err := bundle.LayoutTag(a.Descriptor)
-		if i == 0 {
-			tag, err = ocm.Tag(a.Descriptor.Version())
-			out.Tag = tag
-		}
-		if err != nil {
-			return nil, err
-		}
-		n, err := t.copy(ctx, a, l, tag)
-		if err != nil {
-			return nil, err
-		}
-		out.Uploaded += n
-		if i == 0 && other {
-			if err := l.Prune(ctx, a.Digest); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return out, t.chartsToLayout(ctx, b, l, out)
-}
-
-// other reports whether a layout contains a module with another digest, which --overwrite allows to replace. If the flag is not
-// set, it returns a store.ExistsError for such a module.
-func (t *transfer) other(ctx context.Context, l *layout.Store, digest string) (bool, error) {
-	tag, have, err := l.Root(ctx)
-	if missing := (*store.NotFoundError)(nil); errors.As(err, &missing) {
-		return false, nil
-	}
-	if err != nil || have == digest {
-		return false, err
-	}
-	if !t.overwrite {
-		return false, &store.ExistsError{Store: l.String(), Tag: tag, Have: have, Want: digest}
-	}
-	return true, nil
-}
-
 func (t *transfer) copy(ctx context.Context, a bundle.Artifact, to store.Store, tag string) (int, error) {
-	return t.copyArtifact(ctx, path.Base(a.Descriptor.Name())+":"+a.Descriptor.Version(), a.Store, a.Digest, to, tag)
+	return t.copyArtifact(ctx, nameInProgress(a), a.Store, a.Digest, to, tag)
+}
+
+// nameInProgress returns the name of a component for the progress bar.
+func nameInProgress(a bundle.Artifact) string {
+	return path.Base(a.Descriptor.Name()) + ":" + a.Descriptor.Version()
 }
 
 func (t *transfer) copyArtifact(ctx context.Context, name string, from store.Reader, digest string, to store.Store, tag string) (int, error) {

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"context"
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/file"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+)
+
+// An item is an artifact of a module that is copied to a layout: a component or a chart.
+type item struct {
+	name   string // For the progress bar.
+	from   store.Reader
+	digest string
+	tag    string // In the layout.
+}
+
+// toLayout copies a module to a layout at a path. After an error, a tar is unchanged, and a directory still contains the module that it
+// contained before.
+func (t *transfer) toLayout(ctx context.Context, b *bundle.Bundle, to string) (out *destination, err error) {
+	items, err := t.items(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	l, err := layout.Create(ctx, to)
+	if err != nil {
+		return nil, file.ExplainLayout(to, err)
+	}
+	defer func() {
+		// Do not publish an incomplete layout.
+		if err != nil {
+			_ = l.Discard()
+			return
+		}
+		err = l.Close()
+	}()
+	other, err := t.other(ctx, l, b.Digest)
+	if err != nil {
+		return nil, err
+	}
+	out = &destination{Layout: to, Tag: items[0].tag}
+	if other {
+		out.Uploaded, err = t.replaceIn(ctx, l, items)
+	} else {
+		out.Uploaded, err = t.copyItems(ctx, l, items)
+	}
+	return out, err
+}
+
+// items returns what must be copied to a layout: first the component of the module, because it is the root of the layout, and then the
+// components that it references, and charts.
+func (t *transfer) items(ctx context.Context, b *bundle.Bundle) ([]item, error) {
+	artifacts, err := b.Artifacts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(artifacts)
+	var out []item
+	for i, a := range artifacts {
+		tag, err := bundle.LayoutTag(a.Descriptor)
+		if i == 0 {
+			tag, err = ocm.Tag(a.Descriptor.Version())
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, item{name: nameInProgress(a), from: a.Store, digest: a.Digest, tag: tag})
+	}
+	err = t.charts(ctx, b, func(c *bundle.Chart, from store.Reader) error {
+		out = append(out, item{name: c.Repository + ":" + c.Tag, from: from, digest: c.Digest, tag: c.LayoutTag()})
+		return nil
+	})
+	return out, err
+}
+
+// copyItems copies items to a layout in their order, and returns how many blobs and manifests it wrote.
+func (t *transfer) copyItems(ctx context.Context, l store.Store, items []item) (uploaded int, err error) {
+	for _, i := range items {
+		n, err := t.copyArtifact(ctx, i.name, i.from, i.digest, l, i.tag)
+		if err != nil {
+			return uploaded, err
+		}
+		uploaded += n
+	}
+	return uploaded, nil
+}
+
+// replaceIn replaces the module in a layout. It first copies everything that can fail without changing what the layout contains so far.
+// Then it sets the tags, and removes the previous module.
+func (t *transfer) replaceIn(ctx context.Context, l *layout.Store, items []item) (uploaded int, err error) {
+	staged, tagged := slices.Clone(items), slices.Clone(items)
+	var digests []string
+	for i := range items {
+		staged[i].tag, tagged[i].from = "", l
+		digests = append(digests, items[i].digest)
+	}
+	if uploaded, err = t.copyItems(ctx, unlisted{l}, staged); err != nil {
+		return uploaded, err
+	}
+	n, err := t.copyItems(ctx, l, tagged)
+	if err != nil {
+		return uploaded, err
+	}
+	// The second copy writes only tags, which the first one has not counted.
+	return max(uploaded, n), l.Prune(ctx, digests[0], digests[1:]...)
+}
+
+// An unlisted layout gets manifests without a tag as blobs, so that they cannot become the root of the layout.
+type unlisted struct{ *layout.Store }
+
+// PutManifest implements store.Writer.
+func (u unlisted) PutManifest(ctx context.Context, data []byte, tag string) error {
+	m, err := store.ParseManifest(data)
+	if err != nil {
+		return err
+	}
+	// Attachments are found by their tag or in the index. They are never the root.
+	if tag != "" || m.AttachedTo() != "" {
+		return u.Store.PutManifest(ctx, data, tag)
+	}
+	return u.PutPart(ctx, data)
+}
+
+// other reports whether a layout contains a module with another digest, which --overwrite allows to replace. If the flag is not
+// set, it returns a store.ExistsError for such a module.
+func (t *transfer) other(ctx context.Context, l *layout.Store, digest string) (bool, error) {
+	tag, have, err := l.Root(ctx)
+	if missing := (*store.NotFoundError)(nil); errors.As(err, &missing) {
+		return false, nil
+	}
+	if err != nil || have == digest {
+		return false, err
+	}
+	if !t.overwrite {
+		return false, &store.ExistsError{Store: l.String(), Tag: tag, Have: have, Want: digest}
+	}
+	return true, nil
+}
