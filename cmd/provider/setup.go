@@ -65,9 +65,7 @@ func setup(
 	if err := reader.Watch(ctx, mgr.GetCache()); err != nil {
 		return nil, err
 	}
-	targets := &clusters{shards: lead.shards, pool: pool, attempts: attempts, resolver: target.NewResolver(reader, target.Policy{
-		AllowExec: f.allowExec, AllowFiles: f.allowFiles, AllowTenantIdentity: f.allowTenantIdentity,
-	})}
+	targets := &clusters{shards: lead.shards, pool: pool, attempts: attempts, resolver: target.NewResolver(reader, targetPolicy(f))}
 	c := &controllers{mgr: mgr, flags: f, metrics: m, notify: notify, attempts: attempts, manifests: manifestcontroller.Options{
 		Options: settings.Options{
 			Options: options, Timeout: f.timeout, MinPollInterval: f.minPoll, PollJitter: f.jitter(), Priorities: priority.NewTracker(), Shards: lead.shards,
@@ -97,6 +95,11 @@ func setup(
 		puller.Close()
 		disconnect()
 	}, nil
+}
+
+// targetPolicy returns what the flags allow in ProviderConfigs.
+func targetPolicy(f *flags) target.Policy {
+	return target.Policy{AllowExec: f.allowExec, AllowFiles: f.allowFiles, AllowTenantIdentity: f.allowTenantIdentity}
 }
 
 // userAgent returns the User-Agent header of requests to registries and target clusters.

@@ -66,7 +66,7 @@ func newCountedPlane(ctx context.Context, t *testing.T, running *sync.WaitGroup)
 	m.SetConditions(xpv2.Available(), xpv2.ReconcileSuccess())
 	configs := []*v1alpha1.ProviderConfig{labelledConfig("c0", 0), labelledConfig("c2", 2)}
 	p := &countedPlane{t: t, client: fakeclient.NewClientBuilder().WithScheme(s).WithObjects(m, configs[0], configs[1]).Build()}
-	p.manifest = p.get()
+	p.manifest = p.get() //nolint:contextcheck // The context of the test is enough.
 	for i := range 2 {
 		r := &counter{registry: prometheus.NewRegistry(), informers: &informertest.FakeInformers{Scheme: s}}
 		p.replicas = append(p.replicas, r)
@@ -75,9 +75,9 @@ func newCountedPlane(ctx context.Context, t *testing.T, running *sync.WaitGroup)
 	time.Sleep(5 * time.Second)
 	for _, r := range p.replicas {
 		for _, c := range configs {
-			r.informer(t, c).Add(c)
+			r.informer(t, c).Add(c) //nolint:contextcheck // The context of the test is enough.
 		}
-		r.states.OnAdd(p.manifest, true)
+		r.states.OnAdd(p.manifest, true) //nolint:contextcheck // The context of the test is enough.
 	}
 	synctest.Wait()
 	return p

@@ -193,3 +193,8 @@ func (s *HTTPEndpoint) authorize(ctx context.Context, req *http.Request) error {
 	}
 	return nil
 }
+
+// ReferredBy returns the endpoint for a URL in the index of the chart repository at from, as for a Repository.
+func (s *HTTPEndpoint) ReferredBy(from *url.URL) *HTTPEndpoint {
+	return &HTTPEndpoint{endpoint: s.referredBy(from, s.url.Host), url: s.url}
+}

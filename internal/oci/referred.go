@@ -5,36 +5,8 @@ package oci
 import (
 	"net"
 	"net/url"
-	"slices"
 	"strings"
 )
-
-// ReferredBy returns the repository for a reference in the index of the chart repository at from. Unless the repository is on the
-// same server as from, or the list of registries contains its host, the server must be on the Internet. The same then applies to
-// all servers to which it refers. Credentials stay the same.
-func (r *Repository) ReferredBy(from *url.URL) *Repository {
-	return &Repository{endpoint: r.referredBy(from, r.host), name: r.name}
-}
-
-// ReferredBy returns the endpoint for a URL in the index of the chart repository at from, as for a Repository.
-func (s *HTTPEndpoint) ReferredBy(from *url.URL) *HTTPEndpoint {
-	return &HTTPEndpoint{endpoint: s.referredBy(from, s.url.Host), url: s.url}
-}
-
-// referredBy returns the endpoint for host[:port] of the endpoint, to which the server of from refers.
-func (e *endpoint) referredBy(from *url.URL, host string) *endpoint {
-	if e.isListed() || from != nil && serverOf(from.Scheme, from.Host) == serverOf(e.scheme.ofURL(), host) {
-		return e
-	}
-	c := *e
-	c.referred = true
-	return c.identify(e.caller)
-}
-
-// isListed reports whether the list of registries contains the host.
-func (e *endpoint) isListed() bool {
-	return slices.ContainsFunc(e.listed, func(l string) bool { return normalHost(l) == e.host })
-}
 
 // ofURL returns the scheme of a URL, or "" if it is not determined yet.
 func (s scheme) ofURL() string {

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"net"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -277,4 +278,19 @@ func isLoopback(hostport string) bool {
 	host = strings.Trim(host, "[]")
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// referredBy returns the endpoint for host[:port] of the endpoint, to which the server of from refers.
+func (e *endpoint) referredBy(from *url.URL, host string) *endpoint {
+	if e.isListed() || from != nil && serverOf(from.Scheme, from.Host) == serverOf(e.scheme.ofURL(), host) {
+		return e
+	}
+	c := *e
+	c.referred = true
+	return c.identify(e.caller)
+}
+
+// isListed reports whether the list of registries contains the host.
+func (e *endpoint) isListed() bool {
+	return slices.ContainsFunc(e.listed, func(l string) bool { return normalHost(l) == e.host })
 }

@@ -3,6 +3,7 @@
 package oci
 
 import (
+	"net/url"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -56,4 +57,11 @@ func (r *Repository) Caller() string { return r.caller }
 // Key identifies something in the repository as seen with our credentials.
 func (r *Repository) Key(what string) string {
 	return r.caller + " " + r.Path() + " " + what
+}
+
+// ReferredBy returns the repository for a reference in the index of the chart repository at from. Unless the repository is on the
+// same server as from, or the list of registries contains its host, the server must be on the Internet. The same then applies to
+// all servers to which it refers. Credentials stay the same.
+func (r *Repository) ReferredBy(from *url.URL) *Repository {
+	return &Repository{endpoint: r.referredBy(from, r.host), name: r.name}
 }

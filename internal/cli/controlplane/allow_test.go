@@ -40,8 +40,8 @@ func administer(t testing.TB, config apply.Object, names []any) {
 	}
 }
 
-// TestAllow checks that deploy --in-cluster grants only its own namespace, and loses no other one.
-func TestAllow(t *testing.T) {
+// TestAllowNamespaces checks that deploy --in-cluster grants only its own namespace, and loses no other one.
+func TestAllowNamespaces(t *testing.T) {
 	defined(t)
 	cases := map[string]struct {
 		reason string

@@ -27,7 +27,7 @@ func newDictionary(forms map[string]struct{}) *dictionary {
 		}
 		d.begins[i] = last
 		if len(form) < beginning {
-			last = int32(i) //nolint:gosec // maxForms limits the number of forms.
+			last = int32(i)
 		}
 	}
 	return d

@@ -165,7 +165,7 @@ func TestMoved(t *testing.T) {
 		time.Sleep(moveTime)
 		r := s.Limit(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 			ran = owner.Check(ctx) == nil
-			setLabel(t, c, "2")
+			setLabel(t, c, "2") //nolint:contextcheck // The context of the test is enough.
 			if owner.Check(ctx) == nil {
 				t.Error("want running work to be refused after the move")
 			}

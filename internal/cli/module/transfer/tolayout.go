@@ -102,7 +102,7 @@ func (t *transfer) replaceIn(ctx context.Context, l *layout.Store, items []item)
 		staged[i].tag, tagged[i].from = "", l
 		digests = append(digests, items[i].digest)
 	}
-	if uploaded, err = t.copyItems(ctx, unlisted{l}, staged); err != nil {
+	if uploaded, err = t.copyItems(ctx, unlisted{Store: l, layout: l}, staged); err != nil {
 		return uploaded, err
 	}
 	n, err := t.copyItems(ctx, l, tagged)
@@ -114,7 +114,11 @@ func (t *transfer) replaceIn(ctx context.Context, l *layout.Store, items []item)
 }
 
 // An unlisted layout gets manifests without a tag as blobs, so that they cannot become the root of the layout.
-type unlisted struct{ *layout.Store }
+type unlisted struct {
+	store.Store
+
+	layout *layout.Store
+}
 
 // PutManifest implements store.Writer.
 func (u unlisted) PutManifest(ctx context.Context, data []byte, tag string) error {
@@ -126,7 +130,7 @@ func (u unlisted) PutManifest(ctx context.Context, data []byte, tag string) erro
 	if tag != "" || m.AttachedTo() != "" {
 		return u.Store.PutManifest(ctx, data, tag)
 	}
-	return u.PutPart(ctx, data)
+	return u.layout.PutPart(ctx, data)
 }
 
 // other reports whether a layout contains a module with another digest, which --overwrite allows to replace. If the flag is not
