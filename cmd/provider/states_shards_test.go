@@ -73,6 +73,7 @@ func newCountedPlane(ctx context.Context, t *testing.T, running *sync.WaitGroup)
 		p.start(ctx, r, map[int]bool{2 * i: true, 2*i + 1: true}, running)
 	}
 	time.Sleep(5 * time.Second)
+	synctest.Wait()
 	for _, r := range p.replicas {
 		for _, c := range configs {
 			r.informer(t, c).Add(c) //nolint:contextcheck // The context of the test is enough.

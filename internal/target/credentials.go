@@ -91,6 +91,11 @@ func (p *Pool) tenantOf(c Credentials) (t *transport.Tenant, leave func()) {
 	return p.tenants.Join(c.namespace)
 }
 
+// logSlowed logs that the clusters of a tenant have sent too much.
+func (p *Pool) logSlowed(namespace string) {
+	p.log.Info("The clusters of a namespace send more data than the provider can share; their data is read more slowly", "namespace", namespace)
+}
+
 // waited counts the time that reads from clusters wait.
 func (p *Pool) waited(d time.Duration) { p.metrics.TargetWaitSeconds.Add(d.Seconds()) }
 

@@ -178,6 +178,7 @@ func NewPool(i cluster.Interpreter, o ...Option) *Pool {
 	for _, f := range o {
 		f(p)
 	}
+	p.tenants.Slowed = p.logSlowed
 	p.caches = informer.ScaledBudget(func(bytes int64) { p.metrics.TargetCacheBytes.Set(float64(bytes)) })
 	return p
 }

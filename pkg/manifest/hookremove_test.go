@@ -347,6 +347,37 @@ func TestRenamedInstallRemoved(t *testing.T) {
 	}
 }
 
+// TestRenamedInstallDropped removes an install from a bundle while objects of its old name are still being pruned.
+func TestRenamedInstallDropped(t *testing.T) {
+	other := install("other", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n")
+	of := func(name string, more ...string) *Bundle {
+		s := bundleOf(install(name, append([]string{tmplConfig, hookJob("bye", "pre-delete")}, more...)...), other)
+		s.Config = configOf(entryFor(name, "ReleaseName=shop", ""))
+		return s
+	}
+	b := newBench(t)
+	b.reconcile(of("server", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held}\n"))
+	held := key("ConfigMap", "apps", "held")
+	b.s.edit(held, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"x/y"}) })
+	renamed, without := of("web"), bundleOf(other)
+	b.apply(renamed)
+	b.apply(renamed)
+	if got := len(b.inventory(renamed).Parts); got != 3 {
+		t.Fatalf("the inventory has %d installs, not 3", got)
+	}
+	b.apply(without)
+	completeJob(b, "bye")
+	b.apply(without)
+	b.s.remove(held)
+	b.reconcile(without)
+	if got := b.s.made[jobKey("bye")]; got != 1 {
+		t.Errorf("the deletion hook ran %d times", got)
+	}
+	if b.s.objects[key("ConfigMap", "apps", "web")] != nil || b.s.objects[key("ConfigMap", "apps", "other")] == nil {
+		t.Error("the wrong install was removed")
+	}
+}
+
 // TestReleaseTaken checks that an install that takes over the name of a release from an install that stays is not an upgrade of it.
 func TestReleaseTaken(t *testing.T) {
 	const operation = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ if .Release.IsInstall }}new{{ else }}old{{ end }}}\n"

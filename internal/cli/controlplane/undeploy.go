@@ -27,7 +27,9 @@ ModuleTemplates, CRDs and the provider package are shared by the whole control p
 you set the corresponding flag. It also keeps a ModuleTemplate as long as a Kyma, a KymaSet or a ModuleReleaseMeta uses
 its module. You can't delete the CRDs or the package as long as there are objects of any kind of the provider, which
 includes KymaSets, ModuleReleaseMetas and RolloutPolicies: Kubernetes would delete these too, and no provider would be
-left to remove the modules from their clusters. The command never deletes namespaces.
+left to remove the modules from their clusters. The command never deletes namespaces. A ClusterProviderConfig of
+deploy --in-cluster that others use stays, and still allows the namespace to use the identity of the provider: to revoke
+this, remove the namespace from spec.allowedNamespaces.names.
 
 With --output json or yaml, the command prints an object with the field objects, which is a list. Each item has the
 fields kind, namespace, name and action (deleted, kept or unchanged).`

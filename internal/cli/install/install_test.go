@@ -331,7 +331,7 @@ func TestCompleteValues(t *testing.T) {
 		text   string
 		want   []string
 	}{
-		"Part":    {"Values are completed by their path.", "rbac.", []string{"rbac.clusterAPI=", "rbac.deleteManifests=", "rbac.readNamespaces="}},
+		"Part":    {"Values are completed by their path.", "rbac.", []string{"rbac.clusterAPI=", "rbac.deleteManifests=", "rbac.readNamespaces=", "rbac.userRoles="}},
 		"Second":  {"Earlier values stay.", "replicas=1,env", []string{"replicas=1,env="}},
 		"Unknown": {"The chart does not have this value.", "nope", nil},
 	}

@@ -95,6 +95,43 @@ func TestInterruptedOverwrite(t *testing.T) {
 	}
 }
 
+// TestOverwriteWithItsUser replaces a component in a layout with a module that refers to it.
+func TestOverwriteWithItsUser(t *testing.T) {
+	r := startRegistry(t, controlplane.WebOptions{})
+	source, digest := sample{version: "2.0.0", library: true, cosign: true}.layout(t)
+	kymactl(t, "module", "push", source, r.Host()+"/m").want(t, command.ExitOK, "Pushed")
+	to := filepath.Join(t.TempDir(), "have")
+	kymactl(t, "module", "pull", r.Host()+"/m//"+library+":0.1.0", "-o", to).want(t, command.ExitOK, "Pulled")
+	kymactl(t, "module", "pull", r.Host()+"/m//"+greeter+":2.0.0", "-o", to, "--overwrite").want(t, command.ExitOK, "Pulled")
+	if got := kymactl(t, "module", "inspect", to, "-o", "jsonpath={.digest}").want(t, command.ExitOK, ""); got.lastLine() != digest {
+		t.Errorf("want the module %s, got %s", digest, got.out)
+	}
+	if diff := cmp.Diff(blobsOf(t, source), blobsOf(t, to)); diff != "" {
+		t.Errorf("blobs: -want, +got:\n%s", diff)
+	}
+}
+
+// TestOverwriteRepairs checks that a blob that the layout has, but that is damaged, is read from the source again.
+func TestOverwriteRepairs(t *testing.T) {
+	r := startRegistry(t, controlplane.WebOptions{})
+	source, digest := sample{text: "new", library: true}.layout(t)
+	kymactl(t, "module", "push", source, r.Host()+"/m").want(t, command.ExitOK, "Pushed")
+	previous, _ := sample{text: "old", library: true}.layout(t)
+	to := filepath.Join(t.TempDir(), "have")
+	kymactl(t, "module", "copy", previous, to).want(t, command.ExitOK, "Copied")
+	damaged := filepath.Join(to, "blobs", "sha256", strings.TrimPrefix(digestOf([]byte(libraryContent)), "sha256:"))
+	if err := os.Remove(damaged); err != nil {
+		t.Fatal(err)
+	}
+	kymactl(t, "module", "pull", r.Host()+"/m//"+greeter+":1.0.0", "-o", to, "--overwrite").want(t, command.ExitOK, "Pulled")
+	if got := kymactl(t, "module", "inspect", to, "-o", "jsonpath={.digest}").want(t, command.ExitOK, ""); got.lastLine() != digest {
+		t.Errorf("want the module %s, got %s", digest, got.out)
+	}
+	if diff := cmp.Diff(blobsOf(t, source), blobsOf(t, to)); diff != "" {
+		t.Errorf("blobs: -want, +got:\n%s", diff)
+	}
+}
+
 // removeTags removes all tags of a layout in a directory.
 func removeTags(t *testing.T, path string) {
 	t.Helper()

@@ -57,18 +57,21 @@ func TestForget(t *testing.T) {
 		deleted any
 		// missing means that the object is read again after it was deleted.
 		missing bool
-		want    int
+		// during means that the object is deleted while its content is read.
+		during bool
+		want   int
 	}{
 		"Secret":    {reason: "The kubeconfig of a cluster that is gone is not kept.", kind: kindSecret, deleted: metadata("a"), want: 1},
 		"ConfigMap": {reason: "Neither are values.", kind: kindConfigMap, deleted: metadata("a"), want: 1},
 		"Unknown":   {reason: "The watch was interrupted when the object was deleted.", kind: kindSecret, deleted: toolscache.DeletedFinalStateUnknown{Key: "n/a", Obj: metadata("a")}, want: 1},
 		"Missing":   {reason: "The object was read for the last time after the watch showed that it is gone.", kind: kindSecret, missing: true, want: 1},
+		"During":    {reason: "The watch shows the deletion before the content is there.", kind: kindSecret, deleted: metadata("a"), during: true, want: 1},
 		"Other":     {reason: "Objects that nothing was read from can be deleted.", kind: kindSecret, deleted: metadata("c"), want: 2},
 		"Invalid":   {reason: "Something else than an object is ignored.", kind: kindSecret, deleted: "a", want: 2},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			gone := map[string]bool{}
+			gone, i := map[string]bool{}, &informers{handlers: map[string]toolscache.ResourceEventHandler{}}
 			r := NewReader(&test.MockClient{MockGet: func(_ context.Context, k client.ObjectKey, obj client.Object) error {
 				if gone[k.Name] {
 					return kerrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, k.Name)
@@ -78,9 +81,12 @@ func TestForget(t *testing.T) {
 			}}, &test.MockClient{MockGet: func(_ context.Context, k client.ObjectKey, obj client.Object) error {
 				obj.SetUID(types.UID(k.Name))
 				obj.SetResourceVersion("1")
+				if tc.during && k.Name == "a" {
+					gone[k.Name] = true
+					i.handlers[tc.kind].OnDelete(tc.deleted)
+				}
 				return nil
 			}})
-			i := &informers{handlers: map[string]toolscache.ResourceEventHandler{}}
 			if err := r.Watch(t.Context(), i); err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +95,7 @@ func TestForget(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if tc.deleted != nil {
+			if tc.deleted != nil && !tc.during {
 				i.handlers[tc.kind].OnDelete(tc.deleted)
 			}
 			if gone["a"] = tc.missing; tc.missing {

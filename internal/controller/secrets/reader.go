@@ -117,7 +117,7 @@ func (r *Reader) getSecret(ctx context.Context, nn types.NamespacedName) (versio
 		return version{}, explain(kindSecret, nn, err)
 	}
 	v := version{uid: s.UID, resourceVersion: s.ResourceVersion, kind: s.Type, data: s.Data}
-	r.versions.Add(objectKey{kindSecret, nn}, v)
+	r.keep(ctx, objectKey{kindSecret, nn}, v)
 	return v, nil
 }
 
@@ -135,7 +135,7 @@ func (r *Reader) getConfigMap(ctx context.Context, nn types.NamespacedName) (ver
 		v.data[k] = []byte(text)
 	}
 	maps.Copy(v.data, c.BinaryData)
-	r.versions.Add(objectKey{kindConfigMap, nn}, v)
+	r.keep(ctx, objectKey{kindConfigMap, nn}, v)
 	return v, nil
 }
 
@@ -150,6 +150,14 @@ func (r *Reader) cachedVersion(ctx context.Context, kind string, nn types.Namesp
 	}
 	v, ok := r.versions.Get(objectKey{kind, nn})
 	return v, ok && v.uid == m.UID && v.resourceVersion == m.ResourceVersion, nil
+}
+
+// keep keeps a version, unless the object was deleted while it was read: nothing would remove it then.
+func (r *Reader) keep(ctx context.Context, k objectKey, v version) {
+	r.versions.Add(k, v)
+	if err := r.metadata.Get(ctx, k.name, metadataOf(k.kind)); notfound.Is(err) {
+		r.versions.Remove(k)
+	}
 }
 
 // metadataOf returns an object for the metadata of a kind.

@@ -55,6 +55,7 @@ func (m *moves) set(k configKey, label string) {
 		delete(m.labels, k)
 	}
 	m.until[k] = time.Now().Add(moveTime)
+	time.AfterFunc(moveTime, func() { m.expire(k) })
 	listeners := slices.Clone(m.listeners)
 	m.mu.Unlock()
 	for _, f := range listeners {
@@ -73,11 +74,16 @@ func (m *moves) wait(k configKey, label string) time.Duration {
 	if !ok {
 		return 0
 	}
-	left := time.Until(until)
-	if left <= 0 {
+	return max(0, time.Until(until))
+}
+
+// expire forgets when the label of a config changed, unless it changed again.
+func (m *moves) expire(k configKey) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if until, ok := m.until[k]; ok && time.Until(until) <= 0 {
 		delete(m.until, k)
 	}
-	return max(0, left)
 }
 
 // Watch delays work on configs whose label changes. A label that this process sees for the first time counts as a change, because it is

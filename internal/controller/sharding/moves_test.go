@@ -154,6 +154,26 @@ func TestWait(t *testing.T) {
 	}
 }
 
+// TestMovesAreForgotten checks that nothing is kept about configs that are deleted.
+func TestMovesAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &moves{labels: map[configKey]string{}, until: map[configKey]time.Time{}}
+		k := configKey{}
+		m.set(k, "1")
+		time.Sleep(moveTime / 2)
+		m.set(k, "")
+		time.Sleep(moveTime * 3 / 4)
+		if wait := m.wait(k, ""); wait != moveTime/4 {
+			t.Errorf("wait(...): want %s, got %s", moveTime/4, wait)
+		}
+		time.Sleep(moveTime)
+		synctest.Wait()
+		if len(m.labels) > 0 || len(m.until) > 0 {
+			t.Errorf("want nothing, got %v and %v", m.labels, m.until)
+		}
+	})
+}
+
 // TestMoved checks that work that was running before the label of a config changed can no longer write.
 func TestMoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -180,6 +180,8 @@ func (c *copier) resolve(ctx context.Context, m todo) (resolved, error) {
 // merge merges an attachment with the one that the destination has.
 func (c *copier) merge(m todo, have string, theirs []byte) (resolved, error) {
 	switch {
+	case isBill(m.tag) && c.options.Overwrite:
+		return resolved{had: have, data: m.data}, nil
 	case !isList(m.tag) || c.options.Merge == nil:
 		return resolved{}, c.conflict(m, have, notMerged)
 	case !c.options.Overwrite:
@@ -202,6 +204,9 @@ func (c *copier) conflict(m todo, have, fix string) error {
 
 // isList reports whether the layers under an attachment tag are independent of each other, as with signatures and attestations.
 func isList(tag string) bool { return strings.HasSuffix(tag, ".sig") || strings.HasSuffix(tag, ".att") }
+
+// isBill reports whether a tag has a bill of materials, which --overwrite replaces.
+func isBill(tag string) bool { return strings.HasSuffix(tag, ".sbom") }
 
 // errMoved reports that a tag was moved between a read and a write.
 var errMoved = errors.New("the tag was moved")

@@ -84,8 +84,11 @@ func TestCopySignatures(t *testing.T) {
 		"Merge":         {reason: "Signatures of both sides are merged on request.", ours: []string{"a", "b"}, theirs: []string{"c", "b"}, overwrite: true, want: []string{"c", "b", "a"}},
 		"Attestations":  {reason: "Attestations are merged, too.", suffix: ".att", ours: []string{"a"}, theirs: []string{"b"}, overwrite: true, want: []string{"b", "a"}},
 		"Bill": {
-			reason: "Two bills of materials cannot be merged.", suffix: ".sbom", ours: []string{"a"}, theirs: []string{"b"}, overwrite: true,
+			reason: "Two bills of materials cannot be merged.", suffix: ".sbom", ours: []string{"a"}, theirs: []string{"b"},
 			want: []string{"b"}, fail: "delete this tag in the destination",
+		},
+		"BillOverwrite": {
+			reason: "A bill of materials is replaced on request.", suffix: ".sbom", ours: []string{"a"}, theirs: []string{"b"}, overwrite: true, want: []string{"a"},
 		},
 	}
 	for name, tc := range cases {

@@ -164,7 +164,7 @@ func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 // logSlowed logs that the server at a host has sent too much. The log can be nil.
 func logSlowed(log logging.Logger, host string) {
 	if log != nil {
-		log.Info("A cluster or its tenant sends more data than the provider can share among all clusters; its data is read more slowly", "host", host)
+		log.Info("A cluster sends more data than the provider can share among its clusters; its data is read more slowly", "host", host)
 	}
 }
 

@@ -30,7 +30,7 @@ type pace struct {
 	tenant *Tenant
 	// waited is called with the time of each wait; optional.
 	waited func(time.Duration)
-	// slowed is called when a read has to wait, at most once per hour; optional.
+	// slowed is called when a read has to wait because of this server, at most once per hour; optional.
 	slowed func()
 
 	mu   sync.Mutex
@@ -56,11 +56,12 @@ func (p *pace) dialer(open connrotation.DialFunc) connrotation.DialFunc {
 // took counts bytes that were read, at most paceBurst. It returns the time to wait before more are read.
 func (p *pace) took(n int) time.Duration {
 	now := time.Now()
-	wait := max(p.limit.ReserveN(now, n).DelayFrom(now), p.tenant.took(now, n))
+	own := p.limit.ReserveN(now, n).DelayFrom(now)
+	wait := max(own, p.tenant.took(now, n))
 	if wait > 0 && p.waited != nil {
 		p.waited(wait)
 	}
-	if wait <= 0 || p.slowed == nil {
+	if own <= 0 || p.slowed == nil {
 		return wait
 	}
 	p.mu.Lock()

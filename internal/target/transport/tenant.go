@@ -4,6 +4,7 @@ package transport
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -21,6 +22,9 @@ const (
 // Tenants bounds what is read from all clusters of each tenant together, since a tenant can have many clusters. The zero value has no tenants.
 // It is safe for concurrent use.
 type Tenants struct {
+	// Slowed is called when the data of a tenant is read more slowly, at most once per hour for each tenant; optional. It must not block.
+	Slowed func(tenant string)
+
 	mu sync.Mutex
 	of map[string]*Tenant
 }
@@ -28,6 +32,9 @@ type Tenants struct {
 // A Tenant bounds what is read from the clusters of one tenant. A nil Tenant bounds nothing.
 type Tenant struct {
 	limit *rate.Limiter
+	// slowed reports that data is read more slowly. next is the time of the next report, in nanoseconds.
+	slowed func()
+	next   atomic.Int64
 	// clusters is the number of the clusters. Tenants guards it.
 	clusters int
 }
@@ -41,7 +48,10 @@ func (t *Tenants) Join(name string) (tenant *Tenant, leave func()) {
 	}
 	tenant = t.of[name]
 	if tenant == nil {
-		tenant = &Tenant{limit: rate.NewLimiter(tenantRate, tenantBurst)}
+		tenant = &Tenant{limit: rate.NewLimiter(tenantRate, tenantBurst), slowed: func() {}}
+		if t.Slowed != nil {
+			tenant.slowed = func() { t.Slowed(name) }
+		}
 		t.of[name] = tenant
 	}
 	t.count(tenant, 1)
@@ -85,5 +95,9 @@ func (t *Tenant) took(now time.Time, n int) time.Duration {
 	if t == nil {
 		return 0
 	}
-	return t.limit.ReserveN(now, n).DelayFrom(now)
+	wait := t.limit.ReserveN(now, n).DelayFrom(now)
+	if next := t.next.Load(); wait > 0 && now.UnixNano() >= next && t.next.CompareAndSwap(next, now.Add(time.Hour).UnixNano()) {
+		t.slowed()
+	}
+	return wait
 }

@@ -23,9 +23,11 @@ func TestTenantPace(t *testing.T) {
 		tenants []string
 		bytes   int
 		want    time.Duration
+		// slowed is how often slow tenants are reported. No cluster is.
+		slowed int64
 	}{
 		"Burst":     {reason: "The first lists are read immediately.", tenants: []string{"a", "a", "a", "a"}, bytes: tenantBurst / 4},
-		"Flood":     {reason: "The clusters of a tenant share a rate, which grows with their number.", tenants: []string{"a", "a", "a", "a"}, bytes: tenantBurst/4 + 3*some, want: 12 * time.Second},
+		"Flood":     {reason: "The clusters of a tenant share a rate, which grows with their number.", tenants: []string{"a", "a", "a", "a"}, bytes: tenantBurst/4 + 3*some, want: 12 * time.Second, slowed: 1},
 		"Tenants":   {reason: "Tenants share nothing.", tenants: []string{"a", "a", "b", "b"}, bytes: tenantBurst / 2},
 		"Platform":  {reason: "An administrator chose the clusters.", tenants: []string{"", "", "", ""}, bytes: tenantBurst / 2},
 		"Different": {reason: "A tenant does not slow down an administrator.", tenants: []string{"a", "a", "", ""}, bytes: tenantBurst / 2},
@@ -33,10 +35,11 @@ func TestTenantPace(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				tenants, waited := &Tenants{}, atomic.Int64{}
+				waited, slowed, blamed := atomic.Int64{}, atomic.Int64{}, atomic.Int64{}
+				tenants := &Tenants{Slowed: func(string) { slowed.Add(1) }}
 				began, done := time.Now(), make(chan error)
 				for _, name := range tc.tenants {
-					o := Options{Waited: func(d time.Duration) { waited.Add(int64(d)) }}
+					o := Options{Waited: func(d time.Duration) { waited.Add(int64(d)) }, Slowed: func() { blamed.Add(1) }}
 					if name != "" {
 						o.Tenant, _ = tenants.Join(name)
 					}
@@ -50,6 +53,9 @@ func TestTenantPace(t *testing.T) {
 					if err := <-done; err != nil {
 						t.Error(err)
 					}
+				}
+				if slowed.Load() != tc.slowed || blamed.Load() != 0 {
+					t.Errorf("\n%s\nwant %d reports, got %d, and %d about single clusters", tc.reason, tc.slowed, slowed.Load(), blamed.Load())
 				}
 				if got := time.Since(began).Round(100 * time.Millisecond); got != tc.want || (waited.Load() > 0) != (tc.want > 0) {
 					t.Errorf("\n%s\nthe data was read within %s, and reads waited %s; want %s", tc.reason, got, time.Duration(waited.Load()), tc.want)

@@ -52,7 +52,7 @@ type Options struct {
 	Tenant *Tenant
 	// Waited is called with each time that a read waits because the server or its tenant has sent too much; optional.
 	Waited func(time.Duration)
-	// Slowed is called when the server has sent so much that the provider reads its data more slowly, at most once per hour;
+	// Slowed is called when the server alone has sent so much that the provider reads its data more slowly, at most once per hour;
 	// optional. It must not block.
 	Slowed func()
 	// Doubted is called after a failure that either the request or the server might have caused, so that the caller can probe

@@ -42,12 +42,12 @@ func (t *transfer) toLayout(ctx context.Context, b *bundle.Bundle, to string) (o
 		}
 		err = l.Close()
 	}()
-	other, err := t.other(ctx, l, b.Digest)
+	replaces, err := t.replaces(ctx, l, b.Digest)
 	if err != nil {
 		return nil, err
 	}
 	out = &destination{Layout: to, Tag: items[0].tag}
-	if other {
+	if replaces {
 		out.Uploaded, err = t.replaceIn(ctx, l, items)
 	} else {
 		out.Uploaded, err = t.copyItems(ctx, l, items)
@@ -93,24 +93,22 @@ func (t *transfer) copyItems(ctx context.Context, l store.Store, items []item) (
 	return uploaded, nil
 }
 
-// replaceIn replaces the module in a layout. It first copies everything that can fail without changing what the layout contains so far.
-// Then it sets the tags, and removes the previous module.
+// replaceIn replaces what a layout contains with a module. Until everything is copied, the layout contains what it contained before.
 func (t *transfer) replaceIn(ctx context.Context, l *layout.Store, items []item) (uploaded int, err error) {
-	staged, tagged := slices.Clone(items), slices.Clone(items)
-	var digests []string
+	staged := slices.Clone(items)
+	entries := make([]layout.Entry, 0, len(items))
 	for i := range items {
-		staged[i].tag, tagged[i].from = "", l
-		digests = append(digests, items[i].digest)
+		staged[i].tag = ""
+		entries = append(entries, layout.Entry{Digest: items[i].digest, Tag: items[i].tag})
 	}
 	if uploaded, err = t.copyItems(ctx, unlisted{Store: l, layout: l}, staged); err != nil {
 		return uploaded, err
 	}
-	n, err := t.copyItems(ctx, l, tagged)
-	if err != nil {
-		return uploaded, err
+	changed, err := l.Become(ctx, entries)
+	if changed {
+		uploaded = max(uploaded, 1)
 	}
-	// The second copy writes only tags, which the first one has not counted.
-	return max(uploaded, n), l.Prune(ctx, digests[0], digests[1:]...)
+	return uploaded, err
 }
 
 // An unlisted layout gets manifests without a tag as blobs, so that they cannot become the root of the layout.
@@ -120,31 +118,39 @@ type unlisted struct {
 	layout *layout.Store
 }
 
+// PutPart writes a manifest that another one references.
+func (u unlisted) PutPart(ctx context.Context, data []byte) error { return u.layout.PutPart(ctx, data) }
+
 // PutManifest implements store.Writer.
 func (u unlisted) PutManifest(ctx context.Context, data []byte, tag string) error {
+	return u.Swap(ctx, data, tag, nil)
+}
+
+// Swap is PutManifest, but may can refuse to replace the manifest that has the tag now, as in the layout.
+func (u unlisted) Swap(ctx context.Context, data []byte, tag string, may func(have string) error) error {
 	m, err := store.ParseManifest(data)
 	if err != nil {
 		return err
 	}
 	// Attachments are found by their tag or in the index. They are never the root.
 	if tag != "" || m.AttachedTo() != "" {
-		return u.Store.PutManifest(ctx, data, tag)
+		return u.layout.Swap(ctx, data, tag, may)
 	}
 	return u.layout.PutPart(ctx, data)
 }
 
-// other reports whether a layout contains a module with another digest, which --overwrite allows to replace. If the flag is not
-// set, it returns a store.ExistsError for such a module.
-func (t *transfer) other(ctx context.Context, l *layout.Store, digest string) (bool, error) {
+// replaces reports whether the module replaces what a layout contains, because of --overwrite. The layout can contain the module already, and
+// leftovers of an earlier attempt. If the flag is not set, replaces returns a store.ExistsError for a module with another digest.
+func (t *transfer) replaces(ctx context.Context, l *layout.Store, digest string) (bool, error) {
 	tag, have, err := l.Root(ctx)
 	if missing := (*store.NotFoundError)(nil); errors.As(err, &missing) {
 		return false, nil
 	}
-	if err != nil || have == digest {
-		return false, err
+	if err != nil || t.overwrite {
+		return t.overwrite, err
 	}
-	if !t.overwrite {
+	if have != digest {
 		return false, &store.ExistsError{Store: l.String(), Tag: tag, Have: have, Want: digest}
 	}
-	return true, nil
+	return false, nil
 }

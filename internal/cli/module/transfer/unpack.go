@@ -210,7 +210,7 @@ func writeIn(root *os.Root, name string, data []byte) error {
 }
 
 // publish moves a complete directory to its destination. It moves the directory that it replaces, if any, to old, and removes it in
-// the end. After an error, the previous directory is at its place again.
+// the end, or reports that it cannot. After an error, the previous directory is at its place again.
 func (u *unpacking) publish(made, old string) error {
 	replaced, err := u.moveAway(old)
 	if err == nil {
@@ -224,7 +224,9 @@ func (u *unpacking) publish(made, old string) error {
 	case err != nil && replaced:
 		return errors.Join(err, errors.Wrapf(os.Rename(old, u.to), "cannot restore %s, which is now %s", u.to, old))
 	case replaced:
-		return errors.Wrapf(os.RemoveAll(old), "cannot remove the replaced directory %s", old)
+		if err := os.RemoveAll(old); err != nil {
+			u.e.Sayf("Cannot remove the replaced directory %s: %s", old, err)
+		}
 	}
 	return err
 }

@@ -3,6 +3,7 @@
 package layout
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"regexp"
@@ -68,6 +69,16 @@ func (i *index) encode() ([]byte, error) {
 		i.Manifests = []v1.Descriptor{}
 	}
 	return json.Marshal(i.Index)
+}
+
+// differs reports whether two indexes are encoded differently.
+func (i *index) differs(other *index) (bool, error) {
+	a, err := i.encode()
+	if err != nil {
+		return false, err
+	}
+	b, err := other.encode()
+	return !bytes.Equal(a, b), err
 }
 
 // sort puts tagged entries first, ordered by tag.

@@ -57,6 +57,63 @@ func (l *Store) Prune(ctx context.Context, keep string, also ...string) error {
 	})
 }
 
+// An Entry is a manifest with its tag.
+type Entry struct{ Digest, Tag string }
+
+// Become makes a layout contain only the given manifests, which must exist with everything that they reference, and their attachments. It reports
+// whether something changed. The index changes in one step, so that the layout contains either what it contained before or the given manifests.
+func (l *Store) Become(ctx context.Context, entries []Entry) (changed bool, err error) {
+	err = l.locked(ctx, func() error {
+		before, err := l.readIndex()
+		if err != nil {
+			return err
+		}
+		k := &kept{layout: l, manifests: map[string]bool{}, blobs: map[string]bool{}, entries: map[string]bool{}}
+		after := &index{before.Index}
+		after.Manifests = nil
+		for _, e := range entries {
+			d, err := l.whole(e.Digest)
+			if err == nil {
+				err = k.visit(e.Digest)
+			}
+			if err != nil {
+				return err
+			}
+			after.put(d, e.Tag)
+		}
+		if err := k.attached(ctx, before); err != nil {
+			return err
+		}
+		for _, d := range before.Manifests {
+			if k.listed(d) && after.put(d, "") {
+				after.Manifests[len(after.Manifests)-1].Annotations = d.Annotations
+			}
+		}
+		if changed, err = after.differs(before); err != nil {
+			return err
+		}
+		if err := l.finish(after, changed); err != nil {
+			return err
+		}
+		return errors.Wrapf(l.sweep(k), "cannot remove blobs from %s", l)
+	})
+	return changed, err
+}
+
+// whole returns the descriptor of a manifest that exists with everything that it references.
+func (l *Store) whole(digest string) (v1.Descriptor, error) {
+	data, err := l.manifest(digest)
+	if err != nil {
+		return v1.Descriptor{}, err
+	}
+	m, err := store.ParseManifest(data)
+	if err != nil {
+		return v1.Descriptor{}, errors.Wrapf(err, "manifest %s of %s", digest, l)
+	}
+	d := descriptorOf(m, data)
+	return d, errors.Wrapf(l.complete(m, d), "manifest %s of %s", digest, l)
+}
+
 // Drop removes those of the given blobs and manifests that nothing in the layout references. It keeps all others, so
 // that it does not disturb writers.
 func (l *Store) Drop(ctx context.Context, digests ...string) error {

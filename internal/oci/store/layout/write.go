@@ -238,7 +238,7 @@ func (l *Store) Swap(ctx context.Context, data []byte, tag string, may func(have
 	if err := l.PutPart(ctx, data); err != nil {
 		return err
 	}
-	d := v1.Descriptor{MediaType: m.MediaType, Digest: digest.Digest(oci.DigestOf(data)), Size: int64(len(data))}
+	d := descriptorOf(m, data)
 	return l.locked(ctx, func() error {
 		if err := l.complete(m, d); err != nil {
 			return errors.Wrapf(err, "cannot write manifest %s to %s", d.Digest, l)
@@ -258,6 +258,11 @@ func (l *Store) Swap(ctx context.Context, data []byte, tag string, may func(have
 		}
 		return l.finish(i, i.put(d, tag))
 	})
+}
+
+// descriptorOf returns the descriptor of a manifest.
+func descriptorOf(m *store.Manifest, data []byte) v1.Descriptor {
+	return v1.Descriptor{MediaType: m.MediaType, Digest: digest.Digest(oci.DigestOf(data)), Size: int64(len(data))}
 }
 
 // PutPart writes a manifest that another one references.

@@ -96,11 +96,11 @@ func (p *progress) doomed() Doomed {
 	return out
 }
 
-// retired returns the record of a part that the bundle no longer contains. If an install of the bundle has its release, because the install
+// retired returns the record of a part that the bundle no longer contains. If another part has its release, because the install
 // was renamed, the record has neither the release nor deletion hooks: the release is not deleted.
 func (p *progress) retired(name object.PartID) inventory.Part {
 	rec := p.inventory.Parts[name]
-	if p.inventory.HasRelease(rec.ReleaseOf(name), p.plan.Wants) {
+	if p.inventory.HasRelease(rec.ReleaseOf(name), p.plan.Wants) || p.inventory.IsTakenOver(name) {
 		rec.DeleteHooks = false
 		rec.MoveRelease(name, rec.FormerReleaseOf(name), inventory.Release{})
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 	"time"
+	"weak"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -117,15 +118,17 @@ func (b *Batches) of(c cluster.Cache) *batch {
 	}
 	of := &batch{}
 	b.by.AddSized(c, of, 0)
-	time.AfterFunc(batchAge, func() { b.forget(of, c) })
+	// The timer must not keep a batch in memory that was displaced.
+	added := weak.Make(of)
+	time.AfterFunc(batchAge, func() { b.forget(added, c) })
 	return of
 }
 
 // forget removes a batch, unless the connection has another one.
-func (b *Batches) forget(of *batch, c cluster.Cache) {
+func (b *Batches) forget(of weak.Pointer[batch], c cluster.Cache) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if now, ok := b.by.Get(c); ok && now == of {
+	if now, ok := b.by.Get(c); ok && now == of.Value() {
 		b.by.Remove(c)
 	}
 }

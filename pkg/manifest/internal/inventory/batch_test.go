@@ -5,9 +5,11 @@ package inventory
 import (
 	"context"
 	"encoding/json"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -195,6 +197,12 @@ func TestBatchesAge(t *testing.T) {
 		time.Sleep(batchAge)
 		if got := b.by.Size(); got != 0 {
 			t.Errorf("batches of %d bytes are left", got)
+		}
+		displaced := weak.Make(b.of(c))
+		b.by.Remove(c)
+		runtime.GC()
+		if displaced.Value() != nil {
+			t.Error("a batch that was displaced stays in memory")
 		}
 	})
 }

@@ -188,7 +188,7 @@ func rolloutPastOffline(ctx context.Context, r *Run, p *report.Phase) error {
 		return err
 	}
 	begin = time.Now()
-	if err := r.World.AwaitVersion(ctx, offline, version, 0); err != nil {
+	if err := r.World.AwaitVersion(ctx, offline, version, r.Timeout); err != nil {
 		return err
 	}
 	p.Values["catch_up_s"] = time.Since(begin).Seconds()
