@@ -93,7 +93,8 @@ func (p *Pool) tenantOf(c Credentials) (t *transport.Tenant, leave func()) {
 
 // logSlowed logs that the clusters of a tenant have sent too much.
 func (p *Pool) logSlowed(namespace string) {
-	p.log.Info("The clusters of a namespace send more data than the provider can share; their data is read more slowly", "namespace", namespace)
+	p.log.Info("The clusters of a namespace send more data than the provider can share; their data is read more slowly",
+		"namespace", namespace, "clusters", p.tenants.Clusters(namespace))
 }
 
 // waited counts the time that reads from clusters wait.

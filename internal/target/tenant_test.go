@@ -3,54 +3,55 @@
 package target
 
 import (
-	"net/http"
 	"strconv"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus/testutil"
-	"k8s.io/client-go/kubernetes"
+	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/metrics"
 	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
-	"github.com/crossplane-contrib/provider-kyma/internal/version"
 )
 
-// TestTenantOfMany checks that clusters of one namespace are read more slowly if they send too much together, although none of them does alone,
-// and that clusters of administrators are not.
+// TestTenantOfMany checks which clusters count for a namespace, and that they no longer do when they are not used anymore.
 func TestTenantOfMany(t *testing.T) {
-	const clusters, requests, size = 3, 12, 16 << 20
-	loopback, err := netguard.ParseRanges([]string{"127.0.0.0/8"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	const clusters = 3
 	cases := map[string]struct {
-		reason   string
-		platform bool
-		want     bool
+		reason string
+		change func(c *Credentials)
+		want   int
 	}{
-		"Tenant":   {reason: "All of these clusters belong to one tenant.", want: true},
-		"Platform": {reason: "An administrator chose these clusters.", platform: true},
+		"Tenant":   {reason: "All of these clusters belong to one tenant.", change: func(*Credentials) {}, want: clusters},
+		"Other":    {reason: "These clusters belong to another tenant.", change: func(c *Credentials) { c.namespace = "team-b" }},
+		"Platform": {reason: "An administrator chose these clusters.", change: func(c *Credentials) { c.platform = true }},
+		"Invalid": {
+			reason: "A connection that cannot be opened does not count.",
+			change: func(c *Credentials) {
+				c.kubeconfig = append(c.kubeconfig[:len(c.kubeconfig)-len("}]}")], ", client-certificate-data: eA==}}]}"...)
+			},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			s, content := newAPIServer(t), make([]byte, size)
-			s.instead = func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(content) }
-			m := metrics.New(nil, version.Build{})
-			p := NewPool(fakeInterpreter{}, WithMetrics(m), WithGuard(netguard.New(netguard.Options{Allow: loopback})))
+			s := newAPIServer(t)
+			p := NewPool(fakeInterpreter{}, WithGuard(netguard.New(netguard.Options{})))
 			defer p.Close()
 			for i := range clusters {
 				creds := s.credentials("t"+strconv.Itoa(i), "")
-				creds.platform, creds.namespace = tc.platform, "team-a"
+				creds.platform, creds.namespace = false, "team-a"
+				tc.change(&creds)
 				creds.Digest = digest(creds)
-				c := must[*Cluster](t)(p.Get(strconv.Itoa(i), creds))
-				for n := 0; n < requests && testutil.ToFloat64(m.TargetWaitSeconds) == 0; n++ {
-					if _, err := kubernetes.NewForConfigOrDie(c.Config()).RESTClient().Get().AbsPath("/large").DoRaw(t.Context()); err != nil {
-						t.Fatal(err)
-					}
+				if _, err := p.Get(strconv.Itoa(i), creds); (err != nil) != (name == "Invalid") {
+					t.Fatal(err)
 				}
 			}
-			if got := testutil.ToFloat64(m.TargetWaitSeconds); (got > 0) != tc.want {
-				t.Errorf("\n%s\nreads waited %g seconds", tc.reason, got)
+			if diff := cmp.Diff(tc.want, p.tenants.Clusters("team-a")); diff != "" {
+				t.Errorf("\n%s\nclusters: -want, +got:\n%s", tc.reason, diff)
+			}
+			for i := range clusters {
+				p.Forget(strconv.Itoa(i))
+			}
+			p.closing.Wait()
+			if got := p.tenants.Clusters("team-a"); got != 0 {
+				t.Errorf("\n%s\nafter they are forgotten, %d clusters count", tc.reason, got)
 			}
 		})
 	}

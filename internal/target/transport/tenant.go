@@ -58,6 +58,16 @@ func (t *Tenants) Join(name string) (tenant *Tenant, leave func()) {
 	return tenant, sync.OnceFunc(func() { t.leave(name, tenant) })
 }
 
+// Clusters returns the number of the clusters of a tenant.
+func (t *Tenants) Clusters(name string) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if tenant := t.of[name]; tenant != nil {
+		return tenant.clusters
+	}
+	return 0
+}
+
 // count changes the number of the clusters of a tenant. The caller holds mu.
 func (t *Tenants) count(tenant *Tenant, change int) {
 	tenant.clusters += change

@@ -3,8 +3,10 @@
 package transport
 
 import (
+	"context"
 	"io"
 	"net"
+	"net/http"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -70,6 +72,11 @@ func TestTenantReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tenants := &Tenants{}
 		join := func() (*Tenant, func()) { return tenants.Join("a") }
+		known := func() int {
+			tenants.mu.Lock()
+			defer tenants.mu.Unlock()
+			return len(tenants.of)
+		}
 		first, leave := join()
 		first.took(time.Now(), tenantBurst)
 		leave()
@@ -87,13 +94,47 @@ func TestTenantReturns(t *testing.T) {
 		leaveOther()
 		time.Sleep(30 * time.Second)
 		synctest.Wait()
-		if diff := cmp.Diff(2, len(tenants.of)); diff != "" {
+		if diff := cmp.Diff(2, known()); diff != "" {
 			t.Errorf("tenants that have no burst: -want, +got:\n%s", diff)
 		}
 		time.Sleep(2 * tenantBurst / tenantRate * time.Second)
 		synctest.Wait()
-		if len(tenants.of) > 0 {
-			t.Errorf("%d tenants are not forgotten", len(tenants.of))
+		if n := known(); n > 0 {
+			t.Errorf("%d tenants are not forgotten", n)
 		}
 	})
+}
+
+// TestTenantOfTransport checks that a transport waits if other clusters of its tenant have sent too much.
+func TestTenantOfTransport(t *testing.T) {
+	content := make([]byte, 1<<20)
+	_, rc := newTLS(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(content) })
+	cases := map[string]struct {
+		reason string
+		others int
+		want   bool
+	}{
+		"Much":   {reason: "The others have sent more than the burst.", others: tenantBurst + 600*tenantRate, want: true},
+		"Little": {reason: "The others have sent little.", others: tenantRate},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tenant, leave := (&Tenants{}).Join("a")
+			defer leave()
+			for left := tc.others; left > 0; left -= tenantRate {
+				tenant.took(time.Now(), min(left, tenantRate))
+			}
+			waited := atomic.Bool{}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			// It would wait for ten minutes.
+			tr := newTransport(t, rc, Options{Tenant: tenant, Waited: func(time.Duration) { waited.Store(true); cancel() }})
+			if body, _, err := get(ctx, tr, rc.Host); (err == nil && len(body) == len(content)) == tc.want {
+				t.Errorf("\n%s\ngot %d bytes, %v", tc.reason, len(body), err)
+			}
+			if waited.Load() != tc.want {
+				t.Errorf("\n%s\nwaited: %t", tc.reason, waited.Load())
+			}
+		})
+	}
 }
