@@ -51,7 +51,12 @@ spec:
 		Expect(Env.TargetClient.Delete(ctx, s.MustConfigMap(ctx, "settings"))).To(Succeed())
 		s.AwaitMessage(ctx, "settings", "one")
 		s.AwaitReady(ctx, "once")
-		Expect(s.Get(ctx, "once")).To(HaveField("Status.AtProvider.Drift.Objects", Not(ContainElement(HaveField("Kind", "Job")))))
+		repaired, err := s.Get(ctx, "once")
+		Expect(err).NotTo(HaveOccurred())
+		// The status can be from before the repair.
+		if drift := repaired.Status.AtProvider.Drift; drift != nil {
+			Expect(drift.Objects).NotTo(ContainElement(HaveField("Kind", "Job")))
+		}
 		Expect(pods(ctx, s, "once")).To(BeZero(), "the Job ran again")
 
 		By("upgrading")
