@@ -32,7 +32,7 @@ func Tag(digest string) string { return strings.ReplaceAll(digest, ":", "-") + "
 // preserves existing signatures; if one is by the same key, it adds none and returns false. The key must be RSA of 2048
 // to 16384 bits, ECDSA with a NIST curve, or Ed25519; the same RSA key gives the same signature.
 //
-// Stores cannot update a tag conditionally. So Sign reads the signature again when concurrent clients should have
+// Registries cannot update a tag conditionally. So Sign reads the signature again when concurrent clients should have
 // finished, and writes it again, next to theirs, if it was lost.
 func Sign(ctx context.Context, s store.Store, repository, digest string, signer crypto.Signer) (added bool, err error) {
 	added, err = sign(ctx, s, repository, digest, signer)
@@ -114,10 +114,35 @@ func (w *writer) write(ctx context.Context) (time.Duration, error) {
 	if err := put(ctx, w.store, contentOf(configType, config), config); err != nil {
 		return 0, err
 	}
-	if err := w.store.PutManifest(ctx, manifest, Tag(w.digest)); err != nil {
-		return 0, err
+	err = w.replace(ctx, list.digest, manifest)
+	return time.Since(begin), err
+}
+
+// A swapper is a store that can lock a tag while writing it. An image layout is one.
+type swapper interface {
+	// Swap is PutManifest, but first calls may with the digest that the tag has now, "" for none, and fails with its error.
+	Swap(ctx context.Context, data []byte, tag string, may func(have string) error) error
+}
+
+// errMoved reports that another client has changed the signatures.
+var errMoved = errors.New("the tag was moved")
+
+// replace replaces the signatures, whose manifest has a digest. If the store can find out that they have another one now, it changes nothing.
+func (w *writer) replace(ctx context.Context, digest string, manifest []byte) error {
+	s, ok := w.store.(swapper)
+	if !ok {
+		return w.store.PutManifest(ctx, manifest, Tag(w.digest))
 	}
-	return time.Since(begin), nil
+	err := s.Swap(ctx, manifest, Tag(w.digest), func(have string) error {
+		if have != digest {
+			return errMoved
+		}
+		return nil
+	})
+	if errors.Is(err, errMoved) {
+		return nil
+	}
+	return err
 }
 
 // Verify verifies that the key has signed the manifest with the given digest. The error is a *NotSignedError if no

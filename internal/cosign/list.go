@@ -36,6 +36,8 @@ const (
 
 // A list is the manifest that contains the signatures of another one.
 type list struct {
+	// digest is that of the manifest, or empty if there is none yet.
+	digest string
 	// fields holds all fields of the manifest, so that none is lost.
 	fields map[string]json.RawMessage
 	// layers holds the decoded layers, and raw the same layers as they were read.
@@ -53,7 +55,7 @@ type layer struct {
 // readList returns the signatures of a manifest; an empty list if there is no such tag.
 func readList(ctx context.Context, s store.Reader, digest string) (*list, error) {
 	l := &list{fields: map[string]json.RawMessage{}}
-	data, _, err := s.Manifest(ctx, Tag(digest))
+	data, have, err := s.Manifest(ctx, Tag(digest))
 	var missing *store.NotFoundError
 	if errors.As(err, &missing) {
 		return l, nil
@@ -64,6 +66,7 @@ func readList(ctx context.Context, s store.Reader, digest string) (*list, error)
 	if err := l.decode(data); err != nil {
 		return nil, errors.Wrapf(err, "tag %s does not contain cosign signatures", Tag(digest))
 	}
+	l.digest = have
 	return l, nil
 }
 
