@@ -44,8 +44,10 @@ func ReadCRDs() ([]*unstructured.Unstructured, error) {
 
 // KindOf returns the kind that a CRD of ReadCRDs defines.
 func KindOf(crd *unstructured.Unstructured) schema.GroupVersionKind {
-	// The CRD is embedded in kymactl, so it has a kind.
-	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
+	kind, ok, err := unstructured.NestedString(crd.Object, "spec", "names", "kind")
+	if err != nil || !ok {
+		panic("a CRD that is embedded in kymactl has no kind")
+	}
 	return v1alpha1.SchemeGroupVersion.WithKind(kind)
 }
 

@@ -57,7 +57,7 @@ func TestWarnMissing(t *testing.T) {
 		"OtherChannel": {"It is in the channel of the flag, in which the provider has not resolved it yet.", moduleArg{name: "istio", channel: "fast"}, ""},
 		"Enabled":      {"It is in the channel in which it is enabled.", moduleArg{name: "nats"}, ""},
 		"Channel":      {"It is only in another channel.", moduleArg{name: "nats", channel: "regular"}, none("nats", "regular")},
-		"Module":       {"There is no such module.", moduleArg{name: "nope"}, none("nope", "regular")},
+		"Module":       {"The module does not exist.", moduleArg{name: "nope"}, none("nope", "regular")},
 		"Released":     {"A ModuleReleaseMeta says which version the channel has.", moduleArg{name: "versions"}, ""},
 		"Unreleased":   {"No ModuleReleaseMeta has the channel.", moduleArg{name: "versions", channel: "fast"}, none("versions", "fast")},
 		"Gone":         {"No ModuleTemplate provides the version of the channel.", moduleArg{name: "gone"}, none("gone", "regular")},

@@ -56,7 +56,11 @@ func (r *removal) usersOfModules(ctx context.Context) (map[string]apply.Object, 
 			return nil, err
 		}
 		for i := range items {
-			for _, name := range modulesIn(&items[i]) {
+			names, err := modulesIn(&items[i])
+			if err != nil {
+				return nil, errors.Wrapf(err, "cannot read the modules of %s", apply.ObjectOf(&items[i]).Words())
+			}
+			for _, name := range names {
 				out[name] = apply.ObjectOf(&items[i])
 			}
 		}
@@ -66,15 +70,22 @@ func (r *removal) usersOfModules(ctx context.Context) (map[string]apply.Object, 
 
 // modulesIn returns the names of the modules that a Kyma, a KymaSet or a ModuleReleaseMeta uses. Those of a Kyma include mandatory
 // modules, and modules that are still being removed.
-func modulesIn(u *unstructured.Unstructured) []string {
+func modulesIn(u *unstructured.Unstructured) ([]string, error) {
 	var out []string
-	if name, _, _ := unstructured.NestedString(u.Object, "spec", "moduleName"); name != "" {
+	name, released, err := unstructured.NestedString(u.Object, "spec", "moduleName")
+	if err != nil {
+		return nil, err
+	}
+	if released {
 		out = append(out, name)
 	}
 	for _, path := range [][]string{
 		{"spec", "forProvider", "modules"}, {"status", "atProvider", "modules"}, {"spec", "template", "spec", "forProvider", "modules"},
 	} {
-		modules, _, _ := unstructured.NestedSlice(u.Object, path...)
+		modules, _, err := unstructured.NestedSlice(u.Object, path...)
+		if err != nil {
+			return nil, err
+		}
 		for _, item := range modules {
 			m, ok := item.(map[string]any)
 			if !ok {
@@ -85,7 +96,7 @@ func modulesIn(u *unstructured.Unstructured) []string {
 			}
 		}
 	}
-	return out
+	return out, nil
 }
 
 // removeProvider removes the Provider, and the ManagedResourceActivationPolicy that deploy created.

@@ -122,7 +122,7 @@ func TestUnpackReplaces(t *testing.T) {
 		"Directory":  {reason: "Directories of the user stay.", change: func(dir string) error { return os.Mkdir(filepath.Join(dir, "mine"), 0o700) }, want: "contains mine,"},
 		"Link": {reason: "A link in the place of a file stays.", change: func(dir string) error {
 			return errors.Join(os.Rename(filepath.Join(dir, values), filepath.Join(dir, "../values")), os.Symlink("../../../values", filepath.Join(dir, values)))
-		}, want: "no longer a regular file"},
+		}, want: "which was a regular file and was replaced"},
 		"NoList": {reason: "Without a list, nothing is known about the files.", change: func(dir string) error { return os.Remove(filepath.Join(dir, list)) }, want: "something other than an unpacked module"},
 		"BadList": {
 			reason: "A damaged list does not allow anything.", change: func(dir string) error { return write(dir, list, "{") },

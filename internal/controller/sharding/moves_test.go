@@ -89,7 +89,7 @@ func TestWait(t *testing.T) {
 			args:   args{held: []int{1, 2}, play: none}, want: outcome{Ran: true},
 		},
 		"AllShards": {
-			reason: "There is no other replica that could work on the config.",
+			reason: "No other replica can work on the config.",
 			args:   args{held: all, label: "1", play: none}, want: outcome{Ran: true},
 		},
 		"Changed": {

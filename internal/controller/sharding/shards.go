@@ -108,7 +108,7 @@ func (s *Shards) of(ctx context.Context, o client.Object) (int, error) {
 	return 0, nil
 }
 
-// place returns the shard of an object, and how long to wait before any work on it. There is no wait if no other replica holds a shard.
+// place returns the shard of an object, and how long to wait before any work on it. If no other replica holds a shard, the wait is zero.
 func (s *Shards) place(ctx context.Context, o client.Object) (int, time.Duration, error) {
 	k, ok := configOf(o)
 	if !ok {

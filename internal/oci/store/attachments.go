@@ -195,7 +195,7 @@ func (c *copier) merge(m todo, have string, theirs []byte) (resolved, error) {
 }
 
 // notMerged is what the user can do about attachments that cannot be merged.
-const notMerged = "each contains something that the other lacks: delete this tag in the destination if its content is no longer needed, " +
+const notMerged = "the tags of the source and the destination have different content: if you do not need that of the destination, delete the tag there, " +
 	"or use another destination"
 
 func (c *copier) conflict(m todo, have, fix string) error {

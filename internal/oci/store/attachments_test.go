@@ -36,8 +36,8 @@ func signed(tb testing.TB, to store.Store, tag string, by ...string) {
 	storetest.PutManifest(tb, to, m, tag)
 }
 
-// signers returns the signatures under a tag whose layers exist.
-func signers(tb testing.TB, s store.Store, tag string) []string {
+// manifestOf returns the manifest with a tag.
+func manifestOf(tb testing.TB, s store.Store, tag string) *store.Manifest {
 	tb.Helper()
 	data, _, err := s.Manifest(tb.Context(), tag)
 	if err != nil {
@@ -47,6 +47,13 @@ func signers(tb testing.TB, s store.Store, tag string) []string {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	return m
+}
+
+// signers returns the signatures under a tag whose layers exist.
+func signers(tb testing.TB, s store.Store, tag string) []string {
+	tb.Helper()
+	m := manifestOf(tb, s, tag)
 	if _, err := store.ReadBlob(tb.Context(), s, string(m.Config.Digest), 0); err != nil {
 		tb.Errorf("config: %v", err)
 	}
@@ -85,7 +92,7 @@ func TestCopySignatures(t *testing.T) {
 		"Attestations":  {reason: "Attestations are merged, too.", suffix: ".att", ours: []string{"a"}, theirs: []string{"b"}, overwrite: true, want: []string{"b", "a"}},
 		"Bill": {
 			reason: "Two bills of materials cannot be merged.", suffix: ".sbom", ours: []string{"a"}, theirs: []string{"b"},
-			want: []string{"b"}, fail: "delete this tag in the destination",
+			want: []string{"b"}, fail: "delete the tag there",
 		},
 		"BillOverwrite": {
 			reason: "A bill of materials is replaced on request.", suffix: ".sbom", ours: []string{"a"}, theirs: []string{"b"}, overwrite: true, want: []string{"a"},
@@ -155,14 +162,7 @@ func copied(tb testing.TB, from, to store.Store, o store.CopyOptions) store.Copi
 // layerOf returns the digest of the first layer of a manifest.
 func layerOf(tb testing.TB, s store.Store, tag string) string {
 	tb.Helper()
-	data, _, err := s.Manifest(tb.Context(), tag)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	m, err := store.ParseManifest(data)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	m := manifestOf(tb, s, tag)
 	return string(m.Layers[0].Digest)
 }
 

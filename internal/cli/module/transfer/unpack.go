@@ -166,7 +166,9 @@ func (u *unpacking) unpack(ctx context.Context, b *bundle.Bundle, out *unpacked)
 	}
 	defer func() {
 		// If the replaced directory could not be restored, it is still in temp, which is not removed then.
-		_ = os.RemoveAll(filepath.Join(temp, "new"))
+		if err := os.RemoveAll(filepath.Join(temp, "new")); err != nil {
+			u.e.Sayf("Cannot remove the temporary directory %s: %s", temp, err)
+		}
 		_ = os.Remove(temp)
 	}()
 	made := filepath.Join(temp, "new")

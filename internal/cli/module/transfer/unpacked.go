@@ -106,7 +106,7 @@ func (c *unpackedCheck) compare(name string, d fs.DirEntry) (string, error) {
 	case d.IsDir() || !listed:
 		return "contains " + name + ", which module unpack did not write", nil
 	case !d.Type().IsRegular():
-		return "contains " + name + ", which is no longer a regular file", nil
+		return "contains " + name + ", which was a regular file and was replaced", nil
 	}
 	got, err := c.digest(name)
 	if err != nil || got == want {
