@@ -23,11 +23,20 @@ const turnLength = 4
 // maxStarted limits how many ProviderConfigs of a priority are in the middle of their turns. The turns of others have one Manifest.
 const maxStarted = 16
 
+// maxResumable limits how many ProviderConfigs of a namespace can resume their turns, and maxResumed how many of a priority have resumed them.
+// maxResumptions is how often one can, before others get theirs.
+const (
+	maxResumable   = 256
+	maxResumed     = 16
+	maxResumptions = 3
+)
+
 // reverseEvery is how many Manifests of a namespace get a worker for each one for which the lowest priority comes first.
 const reverseEvery = 8
 
 // A fairQueue contains the Manifests that wait for a worker. Namespaces take turns. The Manifests of a namespace wait by their priorities,
-// and the ProviderConfigs of those with the same priority take turns of up to turnLength Manifests.
+// and the ProviderConfigs of those with the same priority take turns of up to turnLength Manifests. A turn that ended because a Manifest had to
+// wait is resumed when the Manifest is back: otherwise, the network connection that it waited for would be closed again before its next turn.
 type fairQueue struct {
 	// order contains each namespace of namespaces once. active is the number of those in which a Manifest still waits.
 	order      []string
@@ -50,6 +59,8 @@ type waiting struct {
 	levels []*level
 	// count is the number of Manifests that still wait, and turns the number of those that got a worker.
 	count, turns int
+	// resumable has the ProviderConfigs, at most maxResumable, whose turns have ended early, until they have another one or do not have to wait.
+	resumable []resumable
 }
 
 // A level contains the Manifests of a namespace that wait with the same priority.
@@ -57,14 +68,23 @@ type level struct {
 	priority int
 	order    []string
 	queue    map[string][]types.NamespacedName
-	// started has the ProviderConfigs, at most maxStarted, that are in the middle of their turns. They are not in order.
+	// started has the ProviderConfigs that are in the middle of their turns: at most maxStarted, and maxResumed that have resumed them.
 	started []started
 }
 
-// started is a ProviderConfig with the number of Manifests that are left in its turn.
+// started is a ProviderConfig with the number of Manifests that are left in its turn. If it is not ordered, it is added to the order of its level
+// after its turn.
 type started struct {
+	config           string
+	left             int
+	ordered, resumed bool
+}
+
+// resumable is a ProviderConfig with the number of times that it has resumed its turn. It can resume it when waits is true.
+type resumable struct {
 	config string
-	left   int
+	times  int
+	waits  bool
 }
 
 func newFairQueue() *fairQueue {
@@ -87,18 +107,65 @@ func (q *fairQueue) add(nn types.NamespacedName, at place, priority int) {
 	}
 	s, l := spot{place: at, priority: priority}, w.level(priority)
 	queue, ok := l.queue[at.config]
-	if !ok {
+	resumed := w.resume(at.config, l, ok)
+	if !ok && !resumed {
 		l.order = append(l.order, at.config)
 	}
 	if len(queue) > 2*w.count+spareEntries {
 		// Most of them no longer wait, for example because they were deleted.
 		queue = slices.DeleteFunc(queue, func(nn types.NamespacedName) bool { return q.spots[nn] != s })
 	}
-	l.queue[at.config] = append(queue, nn)
+	if queue = append(queue, nn); resumed {
+		// The others have not waited for the connection yet.
+		copy(queue[1:], queue)
+		queue[0] = nn
+	}
+	l.queue[at.config] = queue
 	q.spots[nn] = s
 	if w.count++; w.count == 1 {
 		q.active++
 	}
+}
+
+// resume resumes the turn of a ProviderConfig, if it has ended early. Ordered is true if the ProviderConfig is in the order of the level, unless it has
+// started a turn.
+func (w *waiting) resume(config string, l *level, ordered bool) bool {
+	i := w.resumableAt(config)
+	if i < 0 || !w.resumable[i].waits || w.resumable[i].times >= maxResumptions || l.startedAt(config) >= 0 || l.count(true) >= maxResumed {
+		return false
+	}
+	w.resumable[i].waits = false
+	w.resumable[i].times++
+	l.started = append(l.started, started{config: config, left: turnLength, ordered: ordered, resumed: true})
+	return true
+}
+
+// resumableAt returns the index of a ProviderConfig in resumable, or -1.
+func (w *waiting) resumableAt(config string) int {
+	return slices.IndexFunc(w.resumable, func(r resumable) bool { return r.config == config })
+}
+
+// settle removes a ProviderConfig from resumable.
+func (w *waiting) settle(config string) {
+	if i := w.resumableAt(config); i >= 0 {
+		w.resumable = slices.Delete(w.resumable, i, i+1)
+	}
+}
+
+// count returns the number of ProviderConfigs in the middle of turns that they have or have not resumed.
+func (l *level) count(resumed bool) int {
+	n := 0
+	for i := range l.started {
+		if l.started[i].resumed == resumed {
+			n++
+		}
+	}
+	return n
+}
+
+// startedAt returns the index of a ProviderConfig in started, or -1.
+func (l *level) startedAt(config string) int {
+	return slices.IndexFunc(l.started, func(s started) bool { return s.config == config })
 }
 
 // level returns the queues of a priority.
@@ -165,7 +232,7 @@ func (q *fairQueue) nextOf(namespace string, w *waiting, admitted func(place) bo
 		}
 	}
 	for l := range levels {
-		if nn, ok := q.nextIn(namespace, l, admitted); ok {
+		if nn, ok := q.nextIn(namespace, w, l, admitted); ok {
 			w.turns++
 			return nn, true
 		}
@@ -174,7 +241,7 @@ func (q *fairQueue) nextOf(namespace string, w *waiting, admitted func(place) bo
 }
 
 // nextIn is next for one priority of a namespace.
-func (q *fairQueue) nextIn(namespace string, l *level, admitted func(place) bool) (types.NamespacedName, bool) {
+func (q *fairQueue) nextIn(namespace string, w *waiting, l *level, admitted func(place) bool) (types.NamespacedName, bool) {
 	if nn, ok := q.nextStarted(namespace, l, admitted); ok {
 		return nn, true
 	}
@@ -182,12 +249,19 @@ func (q *fairQueue) nextIn(namespace string, l *level, admitted func(place) bool
 	for left := len(l.order); left > 0 && candidates < maxCandidates; left-- {
 		config := l.order[0]
 		l.order = l.order[1:]
+		if i := l.startedAt(config); i >= 0 {
+			l.started[i].ordered = false // It gets its next turn after this one.
+			continue
+		}
 		nn, ok, waits := q.take(spot{place: place{namespace: namespace, config: config}, priority: l.priority}, l, admitted)
 		if !waits {
 			continue
 		}
 		candidates++
-		if ok && len(l.started) < maxStarted {
+		if ok {
+			w.settle(config)
+		}
+		if ok && l.count(false) < maxStarted {
 			l.started = append(l.started, started{config: config, left: turnLength - 1})
 			return nn, true
 		}
@@ -199,18 +273,41 @@ func (q *fairQueue) nextIn(namespace string, l *level, admitted func(place) bool
 	return types.NamespacedName{}, false
 }
 
-// endTurn ends the turns of a ProviderConfig, because its next Manifests would have to wait too.
+// endTurn ends the turns of a ProviderConfig, because its next Manifests would have to wait too. They are resumed when one of its Manifests is added
+// again.
 func (q *fairQueue) endTurn(at place) {
 	w := q.namespaces[at.namespace]
 	if w == nil {
 		return
 	}
 	for _, l := range w.levels {
-		if i := slices.IndexFunc(l.started, func(s started) bool { return s.config == at.config }); i >= 0 {
-			l.started = slices.Delete(l.started, i, i+1)
-			l.order = append(l.order, at.config)
+		if i := l.startedAt(at.config); i >= 0 {
+			l.endTurn(i)
 		}
 	}
+	if i := w.resumableAt(at.config); i >= 0 {
+		w.resumable[i].waits = true
+		return
+	}
+	if len(w.resumable) == maxResumable {
+		w.resumable = slices.Delete(w.resumable, 0, 1)
+	}
+	w.resumable = append(w.resumable, resumable{config: at.config, waits: true})
+}
+
+// settle records that a Manifest with a ProviderConfig did not have to wait, so the ProviderConfig has no turn to resume.
+func (q *fairQueue) settle(at place) {
+	if w := q.namespaces[at.namespace]; w != nil {
+		w.settle(at.config)
+	}
+}
+
+// endTurn ends the turn of the ProviderConfig at an index of started.
+func (l *level) endTurn(i int) {
+	if s := l.started[i]; !s.ordered {
+		l.order = append(l.order, s.config)
+	}
+	l.started = slices.Delete(l.started, i, i+1)
 }
 
 // nextStarted is nextIn for the ProviderConfigs that are in the middle of their turns.
@@ -220,6 +317,9 @@ func (q *fairQueue) nextStarted(namespace string, l *level, admitted func(place)
 		nn, ok, waits := q.take(spot{place: place{namespace: namespace, config: s.config}, priority: l.priority}, l, admitted)
 		switch {
 		case !waits:
+			if s.ordered {
+				l.queue[s.config] = nil // As long as it is in order, it is not added again.
+			}
 			l.started = slices.Delete(l.started, i, i+1)
 			continue
 		case !ok:
@@ -227,8 +327,7 @@ func (q *fairQueue) nextStarted(namespace string, l *level, admitted func(place)
 			continue
 		}
 		if s.left--; s.left == 0 {
-			l.order = append(l.order, s.config)
-			l.started = slices.Delete(l.started, i, i+1)
+			l.endTurn(i)
 		}
 		return nn, true
 	}
@@ -245,7 +344,8 @@ func (q *fairQueue) take(at spot, l *level, admitted func(place) bool) (nn types
 	if !admitted(at.place) {
 		return nn, false, true
 	}
-	nn = l.queue[at.config][0]
+	// If the Manifest waits again, it comes after the others, unless its turn is resumed.
+	nn, l.queue[at.config] = l.queue[at.config][0], l.queue[at.config][1:]
 	q.drop(nn)
 	return nn, true, true
 }

@@ -5,6 +5,9 @@ package share
 import (
 	"context"
 	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -35,35 +38,89 @@ func TestFairQueueTurns(t *testing.T) {
 		admitted func(config string) bool
 		want     string
 	}{
-		"Together": {reason: "The modules of a cluster are processed together.", modules: 3, admitted: all, want: "a0 a1 a2 b0 b1 b2 c0 c1 c2"},
+		"Together": {reason: "The modules of a cluster are processed together.", modules: 3, admitted: all, want: "a0>a1>a2>b0>b1>b2>c0>c1>c2"},
 		"Many": {
 			reason: "A turn ends after some Manifests.", modules: 6, admitted: all,
-			want: "a0 a1 a2 a3 b0 b1 b2 b3 c0 c1 c2 c3 a4 a5 b4 b5 c4 c5",
+			want: "a0>a1>a2>a3>b0>b1>b2>b3>c0>c1>c2>c3>a4>a5>b4>b5>c4>c5",
 		},
 		"Busy": {
-			reason: "Others get workers while a ProviderConfig gets none, which then continues its turn.", modules: 3, want: "a0 b0 a1 a2 b1 b2 c0 c1 c2",
+			reason: "Others get workers while a ProviderConfig gets none, which then continues its turn.", modules: 3, want: "a0>b0>a1>a2>b1>b2>c0>c1>c2",
 			admitted: func() func(string) bool {
 				calls := 0
 				return func(config string) bool { calls++; return config != "a" || calls != 2 }
 			}(),
 		},
 		"Waits": {
-			reason: "A turn ends early if its Manifests have to wait.", modules: 3, admitted: all, want: "a0 b0 b1 b2 c0 c1 c2 a1 a2",
+			reason: "A turn ends early if its Manifests have to wait.", modules: 3, admitted: all, want: "a0>b0>b1>b2>c0>c1>c2>a1>a2",
 			before: func(q *fairQueue, calls int) {
 				if calls == 1 {
 					q.endTurn(place{namespace: "n", config: "a"})
 				}
 			},
 		},
+		"Resumed": {
+			reason: "A turn that ended early is resumed when its Manifest is back, before others start theirs.", modules: 3, admitted: all,
+			want: "a0>b0>b1>b2>a0>a1>a2>c0>c1>c2",
+			before: func(q *fairQueue, calls int) {
+				switch calls {
+				case 1:
+					q.endTurn(place{namespace: "n", config: "a"})
+				case 2:
+					q.add(types.NamespacedName{Namespace: "n", Name: "a0"}, place{namespace: "n", config: "a"}, 0)
+				}
+			},
+		},
+		"ResumedLong": {
+			reason: "A resumed turn ends after as many Manifests as others, and the next one follows those of the others.", modules: 6, admitted: all,
+			want: "a0>a0>a1>a2>a3>b0>b1>b2>b3>c0>c1>c2>c3>a4>a5>b4>b5>c4>c5",
+			before: func(q *fairQueue, calls int) {
+				if calls == 1 {
+					q.endTurn(place{namespace: "n", config: "a"})
+					q.add(types.NamespacedName{Namespace: "n", Name: "a0"}, place{namespace: "n", config: "a"}, 0)
+				}
+			},
+		},
+		"Alone": {
+			reason: "A ProviderConfig with a single Manifest resumes its turn too, and only once for each time that it has waited.", modules: 1, admitted: all,
+			want: "a0>a0>b0>c0",
+			before: func(q *fairQueue, calls int) {
+				switch calls {
+				case 1:
+					q.endTurn(place{namespace: "n", config: "a"})
+					q.add(types.NamespacedName{Namespace: "n", Name: "a0"}, place{namespace: "n", config: "a"}, 0)
+				case 2:
+					q.settle(place{namespace: "n", config: "a"})
+				}
+			},
+		},
+		"Settled": {
+			reason: "A Manifest that did not have to wait begins a new turn, after others.", modules: 1, admitted: all, want: "a0>b0>c0>a0",
+			before: func(q *fairQueue, calls int) {
+				if calls == 1 {
+					q.endTurn(place{namespace: "n", config: "a"})
+					q.settle(place{namespace: "n", config: "a"})
+					q.add(types.NamespacedName{Namespace: "n", Name: "a0"}, place{namespace: "n", config: "a"}, 0)
+				}
+			},
+		},
+		"Again": {
+			reason: "A Manifest that has to wait each time does not keep others from their turns.", modules: 1, admitted: all, want: "a0>a0>a0>a0>b0>c0>a0>a0>a0>a0",
+			before: func(q *fairQueue, calls int) {
+				if calls < 5 || calls > 6 && calls < 10 {
+					q.endTurn(place{namespace: "n", config: "a"})
+					q.add(types.NamespacedName{Namespace: "n", Name: "a0"}, place{namespace: "n", config: "a"}, 0)
+				}
+			},
+		},
 		"Unknown": {
-			reason: "A turn that is over is not ended again.", modules: 1, admitted: all, want: "a0 b0 c0",
+			reason: "A turn that is over is not ended again.", modules: 1, admitted: all, want: "a0>b0>c0",
 			before: func(q *fairQueue, _ int) {
 				q.endTurn(place{namespace: "n", config: "other"})
 				q.endTurn(place{namespace: "other", config: "a"})
 			},
 		},
 		"Later": {
-			reason: "A Manifest that is added during the turn belongs to it.", modules: 2, admitted: all, want: "a0 a1 a9 b0 b1 c0 c1",
+			reason: "A Manifest that is added during the turn belongs to it.", modules: 2, admitted: all, want: "a0>a1>a9>b0>b1>c0>c1",
 			before: func(q *fairQueue, calls int) {
 				if calls == 1 {
 					q.add(types.NamespacedName{Namespace: "n", Name: "a9"}, place{namespace: "n", config: "a"}, 0)
@@ -90,7 +147,7 @@ func TestFairQueueTurns(t *testing.T) {
 					tc.before(q, len(got))
 				}
 			}
-			if diff := cmp.Diff(tc.want, strings.Join(got, " ")); diff != "" {
+			if diff := cmp.Diff(tc.want, strings.Join(got, ">")); diff != "" {
 				t.Errorf("\n%s\nnext(): -want, +got:\n%s", tc.reason, diff)
 			}
 			if q.active != 0 || len(q.spots) != 0 {
@@ -120,6 +177,82 @@ func TestFairQueueStarted(t *testing.T) {
 	}
 	if n := len(q.namespaces["n"].level(0).started); n != maxStarted {
 		t.Errorf("want %d turns to continue, got %d", maxStarted, n)
+	}
+}
+
+// TestFairQueueResumed checks that ProviderConfigs whose turns end early and are resumed take bounded space, and get as many workers as others.
+func TestFairQueueResumed(t *testing.T) {
+	const manifests, rounds = 4 * maxResumable, 40_000
+	q, random, got := newFairQueue(), rand.New(rand.NewPCG(1, 2)), map[string]int{}
+	at := func(i int) (types.NamespacedName, place) {
+		return types.NamespacedName{Namespace: "n", Name: strconv.Itoa(i)}, place{namespace: "n", config: strconv.Itoa(i / 2)}
+	}
+	for i := range manifests {
+		nn, place := at(i)
+		q.add(nn, place, 0)
+	}
+	var away []int
+	for range rounds {
+		checkOrder(t, q.namespaces["n"])
+		if len(away) > 0 && random.IntN(2) == 0 || len(away) == manifests {
+			k := random.IntN(len(away))
+			nn, place := at(away[k])
+			away = slices.Delete(away, k, k+1)
+			q.add(nn, place, 0)
+			continue
+		}
+		nn, ok := q.next(func(place) bool { return true })
+		if !ok {
+			continue
+		}
+		got[nn.Name]++
+		i, err := strconv.Atoi(nn.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, place := at(i); i%4 < 2 {
+			q.endTurn(place)
+		} else {
+			q.settle(place)
+		}
+		away = append(away, i)
+	}
+	w := q.namespaces["n"]
+	l := w.level(0)
+	if l.count(false) > maxStarted || l.count(true) > maxResumed || len(w.resumable) > maxResumable {
+		t.Errorf("want bounded numbers, got %d started and %d resumable", len(l.started), len(w.resumable))
+	}
+	if most, least := slices.Max(slices.Collect(maps.Values(got))), slices.Min(slices.Collect(maps.Values(got))); len(got) != manifests || most > 3*(1+maxResumptions)*least {
+		t.Errorf("want workers for all %d Manifests, got %d with %d to %d", manifests, len(got), least, most)
+	}
+}
+
+// checkOrder checks that each ProviderConfig with Manifests is once in the order of its level, or in the middle of its turn, but not both unless it is
+// ordered.
+func checkOrder(t *testing.T, w *waiting) {
+	t.Helper()
+	if w == nil {
+		return
+	}
+	l, places := w.level(0), map[string]int{}
+	for _, config := range l.order {
+		places[config]++
+	}
+	for _, s := range l.started {
+		if s.ordered != (places[s.config] == 1) {
+			t.Fatalf("ProviderConfig %s has started, and is %d times in the order; ordered is %t", s.config, places[s.config], s.ordered)
+		}
+		if !s.ordered {
+			places[s.config]++
+		}
+	}
+	for config := range l.queue {
+		if places[config] != 1 {
+			t.Fatalf("want ProviderConfig %s once, got %d times", config, places[config])
+		}
+	}
+	if len(places) != len(l.queue) {
+		t.Fatalf("want %d ProviderConfigs, got %d", len(l.queue), len(places))
 	}
 }
 

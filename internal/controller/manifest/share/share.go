@@ -97,6 +97,8 @@ type Worker struct {
 	long bool
 	// waits is set if the pass ended because the Manifest waits, for example for the connection to its cluster.
 	waits bool
+	// observed is set if the pass has observed the cluster.
+	observed bool
 }
 
 // worker returns a worker for a pass over a Manifest that begins now. It is not reserved.
@@ -145,8 +147,11 @@ func (s *Shares) Release(w *Worker) {
 	response, now := max(s.response(w.nn), w.response), s.now()
 	s.mu.Lock()
 	s.remove(w)
-	if w.waits {
+	switch {
+	case w.waits:
 		s.waiting.endTurn(w.at)
+	case w.observed:
+		s.waiting.settle(w.at)
 	}
 	s.pace.record(w.at, response, now.Sub(w.since), now)
 	woken := s.turnsAt(now)
@@ -315,7 +320,7 @@ type limitedClient[T resource.Managed] struct {
 // Observe records whether the pass ends because the Manifest waits.
 func (c *limitedClient[T]) Observe(ctx context.Context, mg T) (managed.ExternalObservation, error) {
 	o, err := c.TypedExternalClient.Observe(ctx, mg)
-	c.worker.waits = errors.As(err, new(*requeue.QuietError))
+	c.worker.waits, c.worker.observed = errors.As(err, new(*requeue.QuietError)), err == nil
 	return o, err
 }
 
