@@ -30,7 +30,7 @@ type watchClient struct {
 
 var _ informer.Client = &watchClient{}
 
-func newWatchClient(rc *rest.Config, client *http.Client, get notfound.GetFunc) (*watchClient, error) {
+func newWatchClient(rc *rest.Config, client *http.Client, get notfound.GetFunc, r *reopening) (*watchClient, error) {
 	requests, err := RESTClient(rc, &http.Client{Transport: &typed{client.Transport}})
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func newWatchClient(rc *rest.Config, client *http.Client, get notfound.GetFunc) 
 	if err != nil {
 		return nil, err
 	}
-	return &watchClient{objects: o, metadata: m, get: get, watches: watches{requests}}, nil
+	return &watchClient{objects: o, metadata: m, get: get, watches: watches{rest: requests, reopening: r}}, nil
 }
 
 // listTime is the maximum duration of a list request. Lists can be large, but no worker waits for them.
@@ -52,7 +52,11 @@ const listTime = time.Minute
 // List lists the objects of all namespaces. If a page is too large, it requests a smaller one.
 func (c *watchClient) List(ctx context.Context, r informer.Resource, o metav1.ListOptions) (runtime.Object, error) {
 	for {
-		list, err := c.page(ctx, r, o)
+		list := runtime.Object(nil)
+		err := c.reopening.do(ctx, func() (err error) {
+			list, err = c.page(ctx, r, o)
+			return err
+		})
 		if !transport.IsTooLarge(err) || o.Limit < smaller {
 			return list, err
 		}

@@ -59,7 +59,7 @@ func TestLargePages(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer c.Close()
-			client, err := newWatchClient(c.config, &http.Client{Transport: c.transport}, c.get)
+			client, err := newWatchClient(c.config, &http.Client{Transport: c.transport}, c.get, &reopening{allow: c.transport.Refusal, isOpen: c.transport.IsOpen})
 			if err != nil {
 				t.Fatal(err)
 			}

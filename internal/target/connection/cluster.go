@@ -4,6 +4,7 @@ package connection
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -48,6 +49,7 @@ type Cluster struct {
 	monitored bool
 	monitor   *monitor
 	opening   *slots.Line
+	reopening *reopening
 	parking   *parking
 	silence   *silence
 	inquiry   *inquiry
@@ -86,7 +88,7 @@ type Options struct {
 	Done func()
 	// Lists limits how many kinds all connections with the same slots list at the same time; optional.
 	Lists *slots.Slots
-	// Openings limits how many connections with the same slots are opened at the same time if they are monitored; optional.
+	// Openings limits how many connections with the same slots are opened, or opened again, at the same time if they are monitored; optional.
 	Openings *slots.Slots
 	// Budget limits the caches of all connections with the same budget together; optional.
 	Budget *informer.Budget
@@ -136,7 +138,8 @@ func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 	if c.rest, err = RESTClient(c.config, client); err != nil {
 		return nil, errors.Wrap(err, "cannot create a client")
 	}
-	watcher, err := newWatchClient(c.config, client, c.get)
+	c.reopening = &reopening{line: o.Openings.NewLine(1), allow: t.Refusal, isOpen: t.IsOpen}
+	watcher, err := newWatchClient(c.config, client, c.get, c.reopening)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot create a client")
 	}
@@ -271,6 +274,7 @@ func (c *Cluster) connected() {
 // SetPriority sets the priority of the connection when it is opened, and when kinds are listed for the first time. A higher one comes first.
 func (c *Cluster) SetPriority(priority int) {
 	c.opening.SetPriority(priority)
+	c.reopening.line.SetPriority(priority)
 	c.informer.SetPriority(priority)
 }
 
@@ -286,10 +290,13 @@ func (c *Cluster) IsParked() bool { return c.parking.isParked() }
 
 // admit waits until a new connection can be opened.
 func (c *Cluster) admit(ctx context.Context) (opened func(), ok bool) {
-	if c.probed.Load() {
+	switch {
+	case !c.probed.Load():
+		return c.opening.Take(ctx, openingTime)
+	case c.transport.IsOpen():
 		return func() {}, true
 	}
-	return c.opening.Take(ctx, openingTime)
+	return c.reopening.line.Take(ctx, openingTime)
 }
 
 // probe requests the version, which a new connection needs first anyway.
@@ -305,6 +312,7 @@ func (c *Cluster) outcomeChanged() {
 		case transport.Connected:
 			c.probed.Store(true)
 			c.inquiry.outdate()
+			c.reopening.line.SetPriority(math.MinInt)
 			c.informer.Retry(c.connected)
 		case transport.Unreachable, transport.Unauthorized:
 			c.monitor.start()

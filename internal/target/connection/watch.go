@@ -27,7 +27,10 @@ import (
 )
 
 // watches sends the requests of watches. The clients of client-go would start a goroutine for each of them.
-type watches struct{ rest rest.Interface }
+type watches struct {
+	rest      rest.Interface
+	reopening *reopening
+}
 
 // A form is what a watch contains of each object, and how.
 type form struct {
@@ -72,10 +75,13 @@ func (c *watches) Watch(ctx context.Context, r informer.Resource, o metav1.ListO
 	if r.Group == "" {
 		path = []string{"api", r.Version, r.Resource}
 	}
-	contentType := ""
-	body, err := c.rest.Get().AbsPath(path...).SetHeader("Accept", f.accept).
-		SpecificallyVersionedParams(&o, shared.parameters, schema.GroupVersion{Version: "v1"}).
-		Stream(context.WithValue(transport.WithLimit(ctx, listTime), typeKey{}, &contentType))
+	contentType, body := "", io.ReadCloser(nil)
+	err := c.reopening.do(ctx, func() (err error) {
+		body, err = c.rest.Get().AbsPath(path...).SetHeader("Accept", f.accept).
+			SpecificallyVersionedParams(&o, shared.parameters, schema.GroupVersion{Version: "v1"}).
+			Stream(context.WithValue(transport.WithLimit(ctx, listTime), typeKey{}, &contentType))
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -81,7 +81,7 @@ func TestWatch(t *testing.T) {
 			defer server.Close()
 			closed := 0
 			client := &http.Client{Transport: bodies(func(b io.ReadCloser) io.ReadCloser { return busy{&counted{b, &closed}} })}
-			c, err := newWatchClient(&rest.Config{Host: server.URL}, client, nil)
+			c, err := newWatchClient(&rest.Config{Host: server.URL}, client, nil, &reopening{allow: func() error { return nil }, isOpen: func() bool { return true }})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -29,6 +29,8 @@ type Pool struct {
 	conns []*conn
 	// openings are the requests that open connections, by the addresses of the servers.
 	openings map[string]*opening
+	// plain is true if the server responds without HTTP/2.
+	plain bool
 }
 
 // Configure makes a transport use this package for HTTP/2. It reads the timeouts for idle connections and for pings, and whether

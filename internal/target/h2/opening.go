@@ -68,6 +68,9 @@ func (p *Pool) open(req *http.Request, o *opening) (*http.Response, error) {
 func (p *Pool) opened(o *opening, plain bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if err != nil {
+		p.plain = false // The opening ended when it got a connection, which has failed.
+	}
 	p.openedLocked(o, plain, err)
 }
 
@@ -79,7 +82,7 @@ func (p *Pool) openedLocked(o *opening, plain bool, err error) {
 	if delete(p.openings, o.address); len(p.openings) == 0 {
 		p.openings = nil // Connections stay open for a long time, so that thousands of pools must not keep an empty map.
 	}
-	o.plain, o.err = plain, err
+	o.plain, o.err, p.plain = plain, err, plain
 	close(o.done)
 }
 

@@ -131,6 +131,15 @@ func (t *Transport) Ready() error {
 	return t.throttle.left(t.host)
 }
 
+// Refusal returns the error with which a request would fail now without being sent, unless it is a probe. It returns nil if the transport is not
+// monitored.
+func (t *Transport) Refusal() error {
+	if !t.monitored {
+		return nil // A circuit breaker allows one request after each pause.
+	}
+	return t.allow(false)
+}
+
 // allow returns the error of a request that must not be sent.
 func (t *Transport) allow(probe bool) error {
 	switch {

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package connection
+
+import (
+	"context"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/target/slots"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
+)
+
+// A reopening lets the watches of a cluster open another network connection after theirs has ended: first one of them, and only in few clusters at the
+// same time. When thousands of clusters become unreachable at once, all their watches would otherwise do so together, and everything else would have to
+// wait for the processor.
+type reopening struct {
+	// line has the lowest priority, unless a Manifest that needs the watches sets another one.
+	line *slots.Line
+	// allow returns the error of a request that would not be sent. The requests of thousands of unreachable clusters are not even allocated then.
+	allow func() error
+	// isOpen reports whether a request needs no new network connection.
+	isOpen func() bool
+
+	mu sync.Mutex
+	// current is the attempt in progress, or nil. mu protects it.
+	current *attempt
+}
+
+// An attempt is the first request without a network connection.
+type attempt struct {
+	// begun is closed when the attempt has a slot, and done at its end.
+	begun, done chan struct{}
+	// err is the error if no network connection could be opened. It is set before done is closed.
+	err error
+}
+
+// do calls f, which sends a request. Without a network connection, the first call waits for a slot. The others wait for its result: if it could not open a
+// network connection, they return its error. If the result takes too long, they call f too, which waits for the same network connection.
+func (r *reopening) do(ctx context.Context, f func() error) error {
+	if err := r.allow(); err != nil {
+		return err
+	}
+	if r.isOpen() {
+		return f()
+	}
+	a, first := r.join()
+	if first {
+		return r.try(ctx, a, f)
+	}
+	if err := a.wait(ctx); err != nil {
+		return err
+	}
+	if err := r.allow(); err != nil {
+		return err
+	}
+	return f()
+}
+
+// join returns the current attempt, or a new one and true.
+func (r *reopening) join() (a *attempt, first bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.current != nil {
+		return r.current, false
+	}
+	r.current = &attempt{begun: make(chan struct{}), done: make(chan struct{})}
+	return r.current, true
+}
+
+// try calls f when there is a slot.
+func (r *reopening) try(ctx context.Context, a *attempt, f func() error) error {
+	defer func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.current = nil
+		close(a.done)
+	}()
+	release, ok := r.line.Take(ctx, openingTime)
+	if !ok {
+		return context.Cause(ctx)
+	}
+	defer release()
+	close(a.begun)
+	if err := r.allow(); err != nil {
+		return err
+	}
+	err := f()
+	// Other errors, such as one that denies access to a kind, say nothing about other requests.
+	if !r.isOpen() && errors.As(err, new(*transport.UnreachableError)) {
+		a.err = err
+	}
+	if err == nil {
+		r.line.SetPriority(math.MinInt)
+	}
+	return err
+}
+
+// wait waits for the end of an attempt, or until it has taken long, and returns its error.
+func (a *attempt) wait(ctx context.Context) error {
+	select {
+	case <-a.begun:
+	case <-a.done:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	late := time.NewTimer(openingTime)
+	defer late.Stop()
+	select {
+	case <-a.done:
+		return a.err
+	case <-late.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
