@@ -59,7 +59,7 @@ type waiting struct {
 	levels []*level
 	// count is the number of Manifests that still wait, and turns the number of those that got a worker.
 	count, turns int
-	// resumable has the ProviderConfigs, at most maxResumable, whose turns have ended early, until they have another one or do not have to wait.
+	// resumable has the ProviderConfigs, at most maxResumable, whose turns have ended early, until their next ordinary turn.
 	resumable []resumable
 }
 
@@ -80,11 +80,13 @@ type started struct {
 	ordered, resumed bool
 }
 
-// resumable is a ProviderConfig with the number of times that it has resumed its turn. It can resume it when waits is true.
+// resumable is a ProviderConfig with the number of times that it has resumed its turn. It can resume it when waits is true, and the Manifest that
+// waited is back.
 type resumable struct {
-	config string
-	times  int
-	waits  bool
+	config   string
+	manifest types.NamespacedName
+	times    int
+	waits    bool
 }
 
 func newFairQueue() *fairQueue {
@@ -107,7 +109,7 @@ func (q *fairQueue) add(nn types.NamespacedName, at place, priority int) {
 	}
 	s, l := spot{place: at, priority: priority}, w.level(priority)
 	queue, ok := l.queue[at.config]
-	resumed := w.resume(at.config, l, ok)
+	resumed := w.resume(nn, at.config, l, ok)
 	if !ok && !resumed {
 		l.order = append(l.order, at.config)
 	}
@@ -127,15 +129,19 @@ func (q *fairQueue) add(nn types.NamespacedName, at place, priority int) {
 	}
 }
 
-// resume resumes the turn of a ProviderConfig, if it has ended early. Ordered is true if the ProviderConfig is in the order of the level, unless it has
-// started a turn.
-func (w *waiting) resume(config string, l *level, ordered bool) bool {
+// resume resumes the turn of a ProviderConfig, if it has ended early because of a Manifest. Ordered is true if the ProviderConfig is in the order of the
+// level, unless it has started a turn.
+func (w *waiting) resume(nn types.NamespacedName, config string, l *level, ordered bool) bool {
 	i := w.resumableAt(config)
-	if i < 0 || !w.resumable[i].waits || w.resumable[i].times >= maxResumptions || l.startedAt(config) >= 0 || l.count(true) >= maxResumed {
+	if i < 0 || l.startedAt(config) >= 0 || l.count(true) >= maxResumed {
 		return false
 	}
-	w.resumable[i].waits = false
-	w.resumable[i].times++
+	r := &w.resumable[i]
+	if !r.waits || r.manifest != nn || r.times >= maxResumptions {
+		return false
+	}
+	r.waits = false
+	r.times++
 	l.started = append(l.started, started{config: config, left: turnLength, ordered: ordered, resumed: true})
 	return true
 }
@@ -143,13 +149,6 @@ func (w *waiting) resume(config string, l *level, ordered bool) bool {
 // resumableAt returns the index of a ProviderConfig in resumable, or -1.
 func (w *waiting) resumableAt(config string) int {
 	return slices.IndexFunc(w.resumable, func(r resumable) bool { return r.config == config })
-}
-
-// settle removes a ProviderConfig from resumable.
-func (w *waiting) settle(config string) {
-	if i := w.resumableAt(config); i >= 0 {
-		w.resumable = slices.Delete(w.resumable, i, i+1)
-	}
 }
 
 // count returns the number of ProviderConfigs in the middle of turns that they have or have not resumed.
@@ -258,8 +257,8 @@ func (q *fairQueue) nextIn(namespace string, w *waiting, l *level, admitted func
 			continue
 		}
 		candidates++
-		if ok {
-			w.settle(config)
+		if i := w.resumableAt(config); ok && i >= 0 {
+			w.resumable = slices.Delete(w.resumable, i, i+1)
 		}
 		if ok && l.count(false) < maxStarted {
 			l.started = append(l.started, started{config: config, left: turnLength - 1})
@@ -273,9 +272,9 @@ func (q *fairQueue) nextIn(namespace string, w *waiting, l *level, admitted func
 	return types.NamespacedName{}, false
 }
 
-// endTurn ends the turns of a ProviderConfig, because its next Manifests would have to wait too. They are resumed when one of its Manifests is added
-// again.
-func (q *fairQueue) endTurn(at place) {
+// endTurn ends the turns of a ProviderConfig, because a Manifest has to wait, and the next ones would have to wait too. They are resumed when the Manifest is
+// added again.
+func (q *fairQueue) endTurn(nn types.NamespacedName, at place) {
 	w := q.namespaces[at.namespace]
 	if w == nil {
 		return
@@ -286,19 +285,25 @@ func (q *fairQueue) endTurn(at place) {
 		}
 	}
 	if i := w.resumableAt(at.config); i >= 0 {
-		w.resumable[i].waits = true
+		if r := &w.resumable[i]; !r.waits {
+			r.waits, r.manifest = true, nn
+		}
 		return
 	}
 	if len(w.resumable) == maxResumable {
 		w.resumable = slices.Delete(w.resumable, 0, 1)
 	}
-	w.resumable = append(w.resumable, resumable{config: at.config, waits: true})
+	w.resumable = append(w.resumable, resumable{config: at.config, manifest: nn, waits: true})
 }
 
-// settle records that a Manifest with a ProviderConfig did not have to wait, so the ProviderConfig has no turn to resume.
-func (q *fairQueue) settle(at place) {
-	if w := q.namespaces[at.namespace]; w != nil {
-		w.settle(at.config)
+// settle records that a Manifest did not have to wait, so that its ProviderConfig has no turn to resume because of it.
+func (q *fairQueue) settle(nn types.NamespacedName, at place) {
+	w := q.namespaces[at.namespace]
+	if w == nil {
+		return
+	}
+	if i := w.resumableAt(at.config); i >= 0 && w.resumable[i].manifest == nn {
+		w.resumable[i].waits = false
 	}
 }
 

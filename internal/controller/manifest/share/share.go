@@ -149,9 +149,9 @@ func (s *Shares) Release(w *Worker) {
 	s.remove(w)
 	switch {
 	case w.waits:
-		s.waiting.endTurn(w.at)
+		s.waiting.endTurn(w.nn, w.at)
 	case w.observed:
-		s.waiting.settle(w.at)
+		s.waiting.settle(w.nn, w.at)
 	}
 	s.pace.record(w.at, response, now.Sub(w.since), now)
 	woken := s.turnsAt(now)
