@@ -4,7 +4,6 @@ package connection
 
 import (
 	"context"
-	"math"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -238,6 +237,7 @@ func (c *Cluster) Ready() error {
 	if c.parking.use() {
 		c.recovered()
 	}
+	c.reopening.opened()
 	if err := c.connectedOrProbe(); err != nil {
 		return err
 	}
@@ -274,7 +274,7 @@ func (c *Cluster) connected() {
 // SetPriority sets the priority of the connection when it is opened, and when kinds are listed for the first time. A higher one comes first.
 func (c *Cluster) SetPriority(priority int) {
 	c.opening.SetPriority(priority)
-	c.reopening.line.SetPriority(priority)
+	c.reopening.prioritize(priority)
 	c.informer.SetPriority(priority)
 }
 
@@ -296,13 +296,14 @@ func (c *Cluster) admit(ctx context.Context) (opened func(), ok bool) {
 	case c.transport.IsOpen():
 		return func() {}, true
 	}
-	return c.reopening.line.Take(ctx, openingTime)
+	return c.reopening.take(ctx)
 }
 
 // probe requests the version, which a new connection needs first anyway.
 func (c *Cluster) probe(ctx context.Context) {
 	// The transport records the result.
 	_, _ = c.version.get(ctx, 0, c.requestVersion)
+	c.reopening.opened()
 }
 
 // outcomeChanged is called when the outcome of the requests has changed.
@@ -312,7 +313,7 @@ func (c *Cluster) outcomeChanged() {
 		case transport.Connected:
 			c.probed.Store(true)
 			c.inquiry.outdate()
-			c.reopening.line.SetPriority(math.MinInt)
+			c.reopening.opened()
 			c.informer.Retry(c.connected)
 		case transport.Unreachable, transport.Unauthorized:
 			c.monitor.start()

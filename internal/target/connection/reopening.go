@@ -32,32 +32,66 @@ type reopening struct {
 
 // An attempt is the first request without a network connection.
 type attempt struct {
-	// begun is closed when the attempt has a slot, and done at its end.
+	// begun is closed when the attempt sends its request, and done at its end.
 	begun, done chan struct{}
+	// skip ends the wait for a slot, because a network connection is open.
+	skip context.CancelFunc
 	// err is the error if no network connection could be opened. It is set before done is closed.
 	err error
 }
 
+// errNotBegun means that the first call gave up before it sent its request.
+var errNotBegun = errors.New("the request was not sent")
+
 // do calls f, which sends a request. Without a network connection, the first call waits for a slot. The others wait for its result: if it could not open a
 // network connection, they return its error. If the result takes too long, they call f too, which waits for the same network connection.
 func (r *reopening) do(ctx context.Context, f func() error) error {
-	if err := r.allow(); err != nil {
-		return err
-	}
-	if r.isOpen() {
+	for {
+		if err := r.allow(); err != nil {
+			return err
+		}
+		if r.isOpen() {
+			r.opened()
+			return f()
+		}
+		a, first := r.join()
+		if first {
+			return r.try(ctx, a, f)
+		}
+		switch err := a.wait(ctx); {
+		case errors.Is(err, errNotBegun):
+			continue
+		case err != nil:
+			return err
+		}
+		if err := r.allow(); err != nil {
+			return err
+		}
 		return f()
 	}
-	a, first := r.join()
-	if first {
-		return r.try(ctx, a, f)
+}
+
+// opened ends the wait of the first call for a slot if a network connection is open, for example because another request has opened it.
+func (r *reopening) opened() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.current != nil && r.isOpen() {
+		r.current.skip()
 	}
-	if err := a.wait(ctx); err != nil {
-		return err
+}
+
+// prioritize sets the priority, unless a network connection is open.
+func (r *reopening) prioritize(priority int) {
+	if !r.isOpen() {
+		r.line.SetPriority(priority)
 	}
-	if err := r.allow(); err != nil {
-		return err
-	}
-	return f()
+}
+
+// take waits for a slot. From then on, the priority is the lowest one again.
+func (r *reopening) take(ctx context.Context) (release func(), ok bool) {
+	release, ok = r.line.Take(ctx, openingTime)
+	r.line.SetPriority(math.MinInt)
+	return release, ok
 }
 
 // join returns the current attempt, or a new one and true.
@@ -67,34 +101,39 @@ func (r *reopening) join() (a *attempt, first bool) {
 	if r.current != nil {
 		return r.current, false
 	}
-	r.current = &attempt{begun: make(chan struct{}), done: make(chan struct{})}
+	r.current = &attempt{begun: make(chan struct{}), done: make(chan struct{}), skip: func() {}}
 	return r.current, true
 }
 
-// try calls f when there is a slot.
+// try calls f when there is a slot, or a network connection is open.
 func (r *reopening) try(ctx context.Context, a *attempt, f func() error) error {
+	wait, skip := context.WithCancel(ctx)
+	r.mu.Lock()
+	a.skip = skip
+	r.mu.Unlock()
 	defer func() {
+		skip()
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.current = nil
 		close(a.done)
 	}()
-	release, ok := r.line.Take(ctx, openingTime)
-	if !ok {
+	release, ok := r.take(wait)
+	switch {
+	case ok:
+		defer release()
+	case ctx.Err() != nil:
+		a.err = errNotBegun
 		return context.Cause(ctx)
 	}
-	defer release()
 	close(a.begun)
 	if err := r.allow(); err != nil {
 		return err
 	}
 	err := f()
 	// Other errors, such as one that denies access to a kind, say nothing about other requests.
-	if !r.isOpen() && errors.As(err, new(*transport.UnreachableError)) {
+	if u := (*transport.UnreachableError)(nil); errors.As(err, &u) && !u.TooLarge && !u.Stopped && !r.isOpen() {
 		a.err = err
-	}
-	if err == nil {
-		r.line.SetPriority(math.MinInt)
 	}
 	return err
 }

@@ -6,12 +6,14 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -34,9 +36,10 @@ func TestReopening(t *testing.T) {
 		fails error
 		// refusal is the error of requests that are not sent.
 		refusal error
-		// first is how long the first request takes, and canceled is true if its caller gives up before it has a slot.
-		first    time.Duration
-		canceled bool
+		// first is how long the first request takes. Canceled is true if its caller gives up before it has a slot, and opened if another request
+		// opens the network connection before that.
+		first            time.Duration
+		canceled, opened bool
 		// sent is the number of requests, want the error of all watches but the first, and took the time until the last of them has ended.
 		sent int
 		want error
@@ -48,7 +51,8 @@ func TestReopening(t *testing.T) {
 		"Denied":   {reason: "A response to the first one says nothing about the others.", first: round, fails: denied, sent: 6, want: denied, took: 2 * round},
 		"Refused":  {reason: "No request is sent to a cluster that is known to be unreachable.", refusal: refused, want: refused},
 		"Hangs":    {reason: "The others don't wait long for the response to the first one.", first: time.Minute, sent: 6, took: openingTime + round},
-		"Canceled": {reason: "The others don't depend on the caller of the first one.", canceled: true, sent: 5, took: round},
+		"Canceled": {reason: "If the caller of the first one gives up, another one is the first.", canceled: true, sent: 5, took: 2 * round},
+		"Opened":   {reason: "None waits for a slot when another request has opened the network connection.", opened: true, first: round, sent: 6, took: 2 * round},
 	}
 	for n, tc := range cases {
 		t.Run(n, func(t *testing.T) {
@@ -70,7 +74,7 @@ func TestReopening(t *testing.T) {
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				release := func() {}
-				if tc.canceled {
+				if tc.canceled || tc.opened {
 					release, _ = openings.NewLine(1).Take(t.Context(), time.Hour)
 				}
 				var others sync.WaitGroup
@@ -84,9 +88,15 @@ func TestReopening(t *testing.T) {
 						}
 					})
 				}
-				if tc.canceled {
-					synctest.Wait()
+				synctest.Wait()
+				switch {
+				case tc.canceled:
 					cancel()
+					synctest.Wait()
+					release()
+				case tc.opened:
+					open.Store(true)
+					r.opened()
 				}
 				others.Wait()
 				if took := time.Since(start); took != tc.took || sent.Load() != int64(tc.sent) {
@@ -142,6 +152,107 @@ func TestReopeningShares(t *testing.T) {
 		cancel()
 		synctest.Wait()
 	})
+}
+
+// TestReopeningPriority checks in which order network connections are opened.
+func TestReopeningPriority(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		openings := slots.New(1)
+		busy, _ := openings.NewLine(1).Take(t.Context(), time.Hour)
+		var mu sync.Mutex
+		var got []string
+		record := func(name string) {
+			mu.Lock()
+			defer mu.Unlock()
+			got = append(got, name)
+		}
+		cluster := func() *reopening {
+			return &reopening{line: openings.NewLine(1), allow: func() error { return nil }, isOpen: func() bool { return false }}
+		}
+		watch := func(name string, r *reopening) {
+			go func() { _ = r.do(t.Context(), func() error { record(name); return nil }) }()
+			synctest.Wait()
+		}
+		healthy, needed, open := cluster(), cluster(), cluster()
+		open.isOpen = func() bool { return true }
+		open.prioritize(0)
+		open.isOpen = func() bool { return false }
+		watch("healthy", healthy)
+		watch("open", open)
+		watch("needed", needed)
+		needed.prioritize(0)
+		added := openings.NewLine(1)
+		added.SetPriority(-20)
+		go func() {
+			release, _ := added.Take(t.Context(), time.Hour)
+			record("added")
+			release()
+		}()
+		synctest.Wait()
+		busy()
+		synctest.Wait()
+		busy, _ = openings.NewLine(1).Take(t.Context(), time.Hour)
+		watch("healthy again", healthy)
+		watch("needed again", needed)
+		busy()
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		want := []string{"needed", "added", "healthy", "open", "healthy again", "needed again"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("a Manifest that needs a cluster sets its priority until its turn, but not while it is open; -want, +got:\n%s", diff)
+		}
+	})
+}
+
+// TestAdmit checks which probes wait for a slot.
+func TestAdmit(t *testing.T) {
+	cases := map[string]struct {
+		reason         string
+		probed, closed bool
+		want           bool
+	}{
+		"New":    {reason: "The first probe opens a network connection.", closed: true},
+		"Closed": {reason: "A later probe opens another one after it has ended.", probed: true, closed: true},
+		"Open":   {reason: "A probe that uses the open network connection is sent at once.", probed: true, want: true},
+	}
+	for n, tc := range cases {
+		t.Run(n, func(t *testing.T) {
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = w.Write([]byte(`{"gitVersion":"v1.35.0"}`))
+			}))
+			server.EnableHTTP2 = true
+			server.StartTLS()
+			defer server.Close()
+			o := onLoopback()
+			o.Monitored, o.Openings = true, slots.New(1)
+			busy, _ := o.Openings.NewLine(1).Take(t.Context(), time.Hour)
+			c, err := New(&rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, nil, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			if tc.probed {
+				c.probe(transport.Probe(t.Context()))
+			}
+			if tc.closed {
+				server.CloseClientConnections()
+				for c.transport.IsOpen() {
+					runtime.Gosched()
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			defer cancel()
+			if _, got := c.admit(ctx); got != tc.want {
+				t.Errorf("\n%s\nadmit() without a free slot: want %t, got %t", tc.reason, tc.want, got)
+			}
+			busy()
+			if _, got := c.admit(t.Context()); !got {
+				t.Errorf("\n%s\nadmit() with a free slot: want true", tc.reason)
+			}
+		})
+	}
 }
 
 // TestReopeningAllocates checks that the watches of a cluster that is known to be unreachable allocate no requests.

@@ -116,6 +116,7 @@ func (p *Pool) add(address string, c *tls.Conn) http.RoundTripper {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	defer func() { p.openedLocked(p.openings[address], false, nil) }()
+	p.plain = false
 	if have := p.findLocked(address); have != nil {
 		go c.Close() // It can take a few seconds.
 		return have

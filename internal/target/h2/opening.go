@@ -82,7 +82,8 @@ func (p *Pool) openedLocked(o *opening, plain bool, err error) {
 	if delete(p.openings, o.address); len(p.openings) == 0 {
 		p.openings = nil // Connections stay open for a long time, so that thousands of pools must not keep an empty map.
 	}
-	o.plain, o.err, p.plain = plain, err, plain
+	o.plain, o.err = plain, err
+	p.plain = p.plain || plain
 	close(o.done)
 }
 

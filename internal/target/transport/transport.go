@@ -220,9 +220,11 @@ func (t *Transport) Heard(within time.Duration) <-chan struct{} {
 	return t.connections.Heard(within)
 }
 
-// IsOpen reports whether a request needs no new network connection, because one for HTTP/2 is open. If the REST config has its own transport, it
-// returns true.
-func (t *Transport) IsOpen() bool { return t.connections == nil || t.connections.IsOpen() }
+// IsOpen reports whether a request needs no new network connection, because one for HTTP/2 is open. It returns true if this is unknown: if the server
+// responds without HTTP/2, or the REST config has its own transport.
+func (t *Transport) IsOpen() bool {
+	return t.connections == nil || !strings.HasPrefix(t.host, "https://") || t.connections.IsOpen()
+}
 
 // Host returns the scheme, host and port of the server.
 func (t *Transport) Host() string { return t.host }
