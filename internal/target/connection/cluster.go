@@ -112,6 +112,7 @@ func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 		c.replaced = func(*Cluster) {}
 	}
 	o.Transport.Changed, o.Transport.Monitored = c.outcomeChanged, o.Monitored
+	o.Transport.Opened = func() { c.reopening.opened() }
 	c.recovered = func() {
 		if o.Recovered != nil {
 			o.Recovered(c)
@@ -237,7 +238,6 @@ func (c *Cluster) Ready() error {
 	if c.parking.use() {
 		c.recovered()
 	}
-	c.reopening.opened()
 	if err := c.connectedOrProbe(); err != nil {
 		return err
 	}
@@ -303,7 +303,6 @@ func (c *Cluster) admit(ctx context.Context) (opened func(), ok bool) {
 func (c *Cluster) probe(ctx context.Context) {
 	// The transport records the result.
 	_, _ = c.version.get(ctx, 0, c.requestVersion)
-	c.reopening.opened()
 }
 
 // outcomeChanged is called when the outcome of the requests has changed.
@@ -313,7 +312,6 @@ func (c *Cluster) outcomeChanged() {
 		case transport.Connected:
 			c.probed.Store(true)
 			c.inquiry.outdate()
-			c.reopening.opened()
 			c.informer.Retry(c.connected)
 		case transport.Unreachable, transport.Unauthorized:
 			c.monitor.start()

@@ -40,8 +40,8 @@ type attempt struct {
 	err error
 }
 
-// errNotBegun means that the first call gave up before it sent its request.
-var errNotBegun = errors.New("the request was not sent")
+// errGaveUp means that the first call ended with its context.
+var errGaveUp = errors.New("the caller of the first request gave up")
 
 // do calls f, which sends a request. Without a network connection, the first call waits for a slot. The others wait for its result: if it could not open a
 // network connection, they return its error. If the result takes too long, they call f too, which waits for the same network connection.
@@ -51,7 +51,6 @@ func (r *reopening) do(ctx context.Context, f func() error) error {
 			return err
 		}
 		if r.isOpen() {
-			r.opened()
 			return f()
 		}
 		a, first := r.join()
@@ -59,7 +58,7 @@ func (r *reopening) do(ctx context.Context, f func() error) error {
 			return r.try(ctx, a, f)
 		}
 		switch err := a.wait(ctx); {
-		case errors.Is(err, errNotBegun):
+		case errors.Is(err, errGaveUp):
 			continue
 		case err != nil:
 			return err
@@ -71,13 +70,18 @@ func (r *reopening) do(ctx context.Context, f func() error) error {
 	}
 }
 
-// opened ends the wait of the first call for a slot if a network connection is open, for example because another request has opened it.
+// opened ends the wait of the first call for a slot if a network connection is open, because another request has opened it. The next one is opened with the
+// lowest priority again.
 func (r *reopening) opened() {
+	if !r.isOpen() {
+		return
+	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.current != nil && r.isOpen() {
+	if r.current != nil {
 		r.current.skip()
 	}
+	r.mu.Unlock()
+	r.line.SetPriority(math.MinInt)
 }
 
 // prioritize sets the priority, unless a network connection is open.
@@ -111,6 +115,7 @@ func (r *reopening) try(ctx context.Context, a *attempt, f func() error) error {
 	r.mu.Lock()
 	a.skip = skip
 	r.mu.Unlock()
+	r.opened() // A network connection can have been opened before this.
 	defer func() {
 		skip()
 		r.mu.Lock()
@@ -123,7 +128,7 @@ func (r *reopening) try(ctx context.Context, a *attempt, f func() error) error {
 	case ok:
 		defer release()
 	case ctx.Err() != nil:
-		a.err = errNotBegun
+		a.err = errGaveUp
 		return context.Cause(ctx)
 	}
 	close(a.begun)
@@ -132,8 +137,12 @@ func (r *reopening) try(ctx context.Context, a *attempt, f func() error) error {
 	}
 	err := f()
 	// Other errors, such as one that denies access to a kind, say nothing about other requests.
-	if u := (*transport.UnreachableError)(nil); errors.As(err, &u) && !u.TooLarge && !u.Stopped && !r.isOpen() {
+	switch u := (*transport.UnreachableError)(nil); {
+	case r.isOpen():
+	case errors.As(err, &u) && !u.TooLarge && !u.Stopped:
 		a.err = err
+	case ctx.Err() != nil:
+		a.err = errGaveUp
 	}
 	return err
 }

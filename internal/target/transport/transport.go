@@ -55,6 +55,8 @@ type Options struct {
 	// Slowed is called when the server alone has sent so much that the provider reads its data more slowly, at most once per hour;
 	// optional. It must not block.
 	Slowed func()
+	// Opened is called when a response has arrived through a network connection that was opened since the previous call; optional. It must not block.
+	Opened func()
 	// Doubted is called after a failure that either the request or the server might have caused, so that the caller can probe
 	// the server; optional.
 	Doubted func()
@@ -72,8 +74,10 @@ type Transport struct {
 	throttle  throttle
 	outcome   outcomes
 	closed    atomic.Bool
-	// changes counts the network connections that were opened or closed.
+	// changes counts the network connections that were opened or closed, and seen is its value when opened was called last.
 	changes *atomic.Uint64
+	seen    atomic.Uint64
+	opened  func()
 	// connections are those for HTTP/2, or nil if the REST config has its own transport.
 	connections *h2.Pool
 	// bearer adds the token to requests. It is nil if the token can't be replaced.
@@ -114,7 +118,7 @@ func New(rc *rest.Config, o Options) (*Transport, error) {
 	}
 	return &Transport{
 		next: next, guard: g, close: closeAll, host: host, url: u.String(), monitored: o.Monitored, breaker: newBreaker(time.Second, 30*time.Second),
-		changes: changes, connections: connections, bearer: token,
+		changes: changes, connections: connections, bearer: token, opened: o.Opened,
 		outcome: outcomes{host: host, path: strings.TrimSuffix(u.Path, "/"), changed: o.Changed, doubted: o.Doubted},
 	}, nil
 }
@@ -174,6 +178,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, t.failed(err, probe)
 	}
 	t.breaker.succeeded()
+	if n := t.changes.Load(); t.opened != nil && t.seen.Swap(n) != n {
+		t.opened()
+	}
 	t.outcome.answered(req.URL, resp, probe)
 	if !t.monitored {
 		boundRetryAfter(resp)

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -245,6 +246,27 @@ func TestDeadServerBlocksNothing(t *testing.T) {
 	}
 	if dialed.Load() != 1 || counted.Load() != 1 {
 		t.Errorf("want one request for 51 calls, got %d connections and %d requests", dialed.Load(), counted.Load())
+	}
+}
+
+// TestOpened checks that Opened is called once for each network connection.
+func TestOpened(t *testing.T) {
+	server, rc := newTLS(t, func(http.ResponseWriter, *http.Request) {})
+	var opened atomic.Int32
+	tr := newTransport(t, rc, Options{Opened: func() { opened.Add(1) }})
+	for connection := range 2 {
+		for range 3 {
+			if _, _, err := get(t.Context(), tr, rc.Host); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, want := opened.Load(), int32(connection+1); got != want {
+			t.Errorf("want %d calls after 3 requests through each of as many network connections, got %d", want, got)
+		}
+		server.CloseClientConnections()
+		for tr.IsOpen() {
+			runtime.Gosched()
+		}
 	}
 }
 

@@ -65,7 +65,7 @@ var _ = Describe("Replicas with selected shards", func() {
 		By("moving a config to a shard that a replica holds")
 		s.relabel(ctx, stranded, "0")
 		Eventually(s.target.texts).WithContext(ctx).WithTimeout(Recovery).WithArguments(name(stranded)).Should(Equal(map[string]int{"two": 3}))
-		Eventually(s.unready).WithContext(ctx).WithTimeout(Recovery).ShouldNot(ContainElements(name(stranded), name(kept)))
+		s.awaitReady(ctx)
 		Expect(left.Err()).NotTo(HaveOccurred())
 	})
 })

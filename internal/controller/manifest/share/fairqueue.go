@@ -291,7 +291,8 @@ func (q *fairQueue) endTurn(nn types.NamespacedName, at place) {
 		return
 	}
 	if len(w.resumable) == maxResumable {
-		w.resumable = slices.Delete(w.resumable, 0, 1)
+		i := max(0, slices.IndexFunc(w.resumable, func(r resumable) bool { return !r.waits }))
+		w.resumable = slices.Delete(w.resumable, i, i+1)
 	}
 	w.resumable = append(w.resumable, resumable{config: at.config, manifest: nn, waits: true})
 }
