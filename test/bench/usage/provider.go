@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -30,9 +31,12 @@ type Provider struct {
 	metrics, profiles string
 }
 
+// LeaderElection is an argument of Start with which the provider uses leader election.
+const LeaderElection = "--leader-election"
+
 // Start starts the provider with its data in dir/provider-data, and returns when it is ready. It uses the defaults, except that it
-// does not use leader election, because renewals of the lease would count as writes, and that it serves profiles on loopback. env is
-// added to its environment.
+// does not use leader election unless args contains LeaderElection, because renewals of the lease count as writes, and that it serves profiles on
+// loopback. env is added to its environment.
 func Start(ctx context.Context, binary, dir, kubeconfig string, env []string, args ...string) (*Provider, error) {
 	metrics, err := freeAddress(ctx)
 	if err != nil {
@@ -42,9 +46,12 @@ func Start(ctx context.Context, binary, dir, kubeconfig string, env []string, ar
 	if err != nil {
 		return nil, err
 	}
+	if !slices.Contains(args, LeaderElection) {
+		args = append(slices.Clone(args), "--no-leader-election")
+	}
 	p, err := controlplane.StartProvider(ctx, controlplane.ProviderOptions{
 		Kubeconfig: kubeconfig, Dir: filepath.Join(dir, "provider-data"), Binary: binary, Env: env,
-		Args: append([]string{"--metrics-bind-address=" + metrics, "--pprof-bind-address=" + profiles, "--no-leader-election"}, args...),
+		Args: append([]string{"--metrics-bind-address=" + metrics, "--pprof-bind-address=" + profiles}, args...),
 	})
 	if err != nil {
 		return nil, err
@@ -115,6 +122,31 @@ func (p *Provider) Quiet(ctx context.Context, within time.Duration) (Sample, err
 		}
 	}
 	return last, nil
+}
+
+// Calm waits until the provider has used little CPU time for a while. Its requests don't matter: a process that waits for the lease reads it every few
+// seconds.
+func (p *Provider) Calm(ctx context.Context) error {
+	const little = 0.05 // A share of one core.
+	last, err := p.Sample(ctx)
+	if err != nil {
+		return err
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return errors.Wrap(context.Cause(ctx), "the provider does not become calm")
+		case <-time.After(quietFor):
+		}
+		now, err := p.Sample(ctx)
+		if err != nil {
+			return err
+		}
+		if now.CPU-last.CPU < little*quietFor.Seconds() {
+			return nil
+		}
+		last = now
+	}
 }
 
 // Profile returns a profile as text: heap, after a garbage collection, or goroutine.

@@ -44,7 +44,11 @@ func All() []Step {
 		s.Simulated = true
 		steps = append(steps, s)
 	}
-	return append(steps, Step{Name: report.Removal, Do: removal})
+	return append(steps,
+		Step{Name: report.Removal, Do: removal},
+		// The leader renews its lease from then on, so the provider is never quiet again.
+		Step{Name: report.Takeover, Do: takeOver, Restless: true},
+	)
 }
 
 // empty releases the modules. There is no cluster yet.
@@ -167,8 +171,45 @@ func restart(ctx context.Context, r *Run, _ *report.Phase) error {
 	return r.connected(ctx, r.working())
 }
 
-// startAgain ends the provider and starts it again. The usage of the phase begins with the new process.
-func (r *Run) startAgain(ctx context.Context) error {
+// takeOver ends the provider while a second replica waits for the lease, and then lets a user edit a Kyma. The usage of the phase is that of the second
+// replica since then.
+func takeOver(ctx context.Context, r *Run, p *report.Phase) error {
+	if err := r.startAgain(ctx, usage.LeaderElection); err != nil {
+		return err
+	}
+	if err := r.connected(ctx, r.working()); err != nil {
+		return err
+	}
+	if err := r.World.StartStandby(ctx); err != nil {
+		return err
+	}
+	if err := r.World.Standby.Calm(ctx); err != nil {
+		return err
+	}
+	var err error
+	if r.before.Provider, err = r.World.Standby.Sample(ctx); err != nil {
+		return err
+	}
+	if r.before.Target, err = r.World.Simulator.Count(); err != nil {
+		return err
+	}
+	begin := time.Now()
+	limit, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if err := r.World.Provider.Terminate(limit); err != nil {
+		return err
+	}
+	p.Values = map[string]float64{"ended_s": time.Since(begin).Seconds(), "standby_rss_mib": r.before.Provider.RSS}
+	r.World.PromoteStandby()
+	if p.Edits, err = (&users{run: r, every: time.Millisecond, last: r.working()}).edit(ctx, 1, nil); err != nil {
+		return err
+	}
+	p.Values["first_edit_s"] = time.Since(begin).Seconds()
+	return r.connected(ctx, r.working())
+}
+
+// startAgain ends the provider and starts it again, with flags in addition. The usage of the phase begins with the new process.
+func (r *Run) startAgain(ctx context.Context, args ...string) error {
 	limit, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	if err := r.World.Provider.Terminate(limit); err != nil {
@@ -179,7 +220,7 @@ func (r *Run) startAgain(ctx context.Context) error {
 	if r.before.Target, err = r.World.Simulator.Count(); err != nil {
 		return err
 	}
-	return r.World.StartProvider(ctx)
+	return r.World.StartProvider(ctx, args...)
 }
 
 // restartWithEdit restarts the provider, while a user edits a Kyma.

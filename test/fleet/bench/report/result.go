@@ -22,6 +22,7 @@ const (
 	Rotation     = "rotation"
 	Restart      = "restart"
 	Removal      = "removal"
+	Takeover     = "takeover"
 
 	RolloutPolicy      = "rollout-policy"
 	RolloutPolicyEdits = "rollout-policy-edits"

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	corev1 "k8s.io/api/core/v1"
@@ -44,6 +45,8 @@ type World struct {
 	Control   *controlplane.Cluster
 	Simulator *simulator.Simulator
 	Provider  *usage.Provider
+	// Standby is the second replica of the provider, or nil.
+	Standby *usage.Provider
 	// Client is a client of the control plane.
 	Client client.WithWatch
 
@@ -142,15 +145,30 @@ func (w *World) build(ctx context.Context) error {
 	return tools.Run(ctx, os.Stderr, append(steps, provider)...) //nolint:wrapcheck // It names what could not be built.
 }
 
-// StartProvider starts the provider, with the cache of its previous process.
-func (w *World) StartProvider(ctx context.Context) error {
+// StartProvider starts the provider, with the cache of its previous process. args are flags in addition to those of the Options.
+func (w *World) StartProvider(ctx context.Context, args ...string) error {
+	var err error
+	w.Provider, err = w.startProvider(ctx, w.dir, args)
+	return err
+}
+
+// StartStandby starts a second replica of the provider with leader election.
+func (w *World) StartStandby(ctx context.Context) error {
+	var err error
+	w.Standby, err = w.startProvider(ctx, filepath.Join(w.dir, "standby"), []string{usage.LeaderElection})
+	return err
+}
+
+// PromoteStandby makes the second replica the provider, after the first one has ended.
+func (w *World) PromoteStandby() { w.Provider, w.Standby = w.Standby, nil }
+
+// startProvider starts a replica with its data in a directory.
+func (w *World) startProvider(ctx context.Context, dir string, args []string) (*usage.Provider, error) {
 	var env []string
 	if w.MemoryLimit != "" {
 		env = []string{"GOMEMLIMIT=" + w.MemoryLimit}
 	}
-	var err error
-	w.Provider, err = usage.Start(ctx, filepath.Join(w.dir, "provider"), w.dir, w.Control.KubeconfigFile(), env, w.Args...)
-	return err
+	return usage.Start(ctx, filepath.Join(w.dir, "provider"), dir, w.Control.KubeconfigFile(), env, append(slices.Clone(w.Args), args...)...)
 }
 
 // Metrics returns the metrics of the API server of the control plane.
@@ -180,6 +198,9 @@ func (w *World) Watch(ctx context.Context) error {
 
 // Stop stops all servers and removes their data.
 func (w *World) Stop() {
+	if w.Standby != nil {
+		w.Standby.Stop()
+	}
 	if w.Provider != nil {
 		w.Provider.Stop()
 	}
