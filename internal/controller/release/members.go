@@ -83,7 +83,9 @@ func follows(k *v1alpha1.Kyma, name, channel string) bool {
 // not supported, or one of both is only planned.
 func isHeld(k *v1alpha1.Kyma, name string) bool {
 	forbidden := false
-	if policies := k.Spec.ManagementPolicies; policies != nil {
+	// A resolver allocates a lot, and a fleet has thousands of Kymas with the default.
+	isDefault := slices.Equal(k.Spec.ManagementPolicies, xpv2.ManagementPolicies{xpv2.ManagementActionAll})
+	if policies := k.Spec.ManagementPolicies; policies != nil && !isDefault {
 		r := managed.NewManagementPoliciesResolver(true, policies)
 		forbidden = !r.ShouldUpdate() || r.Validate() != nil
 	}

@@ -120,3 +120,15 @@ func TestOwnersCannotStop(t *testing.T) {
 		})
 	}
 }
+
+// TestIsHeldAllocates checks that a Kyma with the default policies costs little: a rollout considers those of the whole fleet every few seconds.
+func TestIsHeldAllocates(t *testing.T) {
+	k := &v1alpha1.Kyma{}
+	k.Spec.ManagementPolicies = xpv2.ManagementPolicies{xpv2.ManagementActionAll}
+	if isHeld(k, "istio") {
+		t.Error("want that the default policies don't hold a Kyma")
+	}
+	if n := testing.AllocsPerRun(100, func() { isHeld(k, "istio") }); n > 0 {
+		t.Errorf("want no allocation, got %v", n)
+	}
+}
