@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -22,7 +23,9 @@ type realm struct {
 }
 
 // realms returns the known registries whose token service has a different host. For most registries, it has the same host.
-func realms() []realm {
+//
+//nolint:gochecknoglobals // It does not change.
+var realms = sync.OnceValue(func() []realm {
 	out := []realm{}
 	for _, r := range []struct{ registry, tokens string }{
 		{`index\.docker\.io`, "auth.docker.io"},
@@ -36,7 +39,7 @@ func realms() []realm {
 		out = append(out, realm{registry: regexp.MustCompile("^" + r.registry + "$"), tokens: r.tokens})
 	}
 	return out
-}
+})
 
 // tokenHostsOf returns the hosts of the token service of a known registry, if it is not the registry itself.
 func tokenHostsOf(registry string) []string {

@@ -41,11 +41,14 @@ type Access struct {
 	PlainHTTP []string
 }
 
+// port matches the port of a host.
+var port = regexp.MustCompile(`:[0-9]+$`)
+
 // allowsPlainHTTP reports whether a ProviderConfig can connect to a host without TLS. Without this check, tenants could send
 // requests to any HTTP server that the provider can reach.
 func (a Access) allowsPlainHTTP(host string) bool {
 	host = strings.ToLower(host)
-	name := strings.Trim(regexp.MustCompile(`:[0-9]+$`).ReplaceAllString(host, ""), "[]")
+	name := strings.Trim(port.ReplaceAllString(host, ""), "[]")
 	return slices.ContainsFunc(a.PlainHTTP, func(allowed string) bool {
 		allowed = strings.ToLower(allowed)
 		return allowed == host || strings.Trim(allowed, "[]") == name

@@ -9,6 +9,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"io"
+	"sync"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -112,6 +114,41 @@ func (p *Pool) cached(ctx context.Context, tenant string, x *exchange, text []by
 		return err
 	}
 	defer release()
-	x.from = bufio.NewReaderSize(flate.NewReader(bytes.NewReader(text)), pipeSize)
-	return panics.Do(x.subject, x.receive)
+	r, _ := resultReaders.Get().(*resultReader)
+	if err := r.reset(text); err != nil {
+		return err
+	}
+	x.from = r.frames
+	err = panics.Do(x.subject, x.receive)
+	x.from = nil
+	if r.reset(nil) == nil {
+		resultReaders.Put(r)
+	}
+	return err
+}
+
+// resultReaders contains idle readers of results, which allocate much more than most results. What they have read stays in their buffers until they
+// read something else or are collected, and nothing can read it again.
+var resultReaders = sync.Pool{New: func() any { //nolint:gochecknoglobals // Pools are safe for concurrent use.
+	unpacked := flate.NewReader(nil)
+	return &resultReader{unpacked: unpacked, frames: bufio.NewReaderSize(unpacked, frameSize)}
+}}
+
+// frameSize is the size of the buffer of a result in the cache, in bytes. What is larger is not copied to it.
+const frameSize = 4 << 10
+
+// A resultReader reads the frames of a result from the cache.
+type resultReader struct {
+	unpacked io.Reader
+	frames   *bufio.Reader
+}
+
+// reset makes the reader read another result.
+func (r *resultReader) reset(text []byte) error {
+	resetter, ok := r.unpacked.(flate.Resetter)
+	if !ok {
+		return errors.New("the decompressor cannot be used again")
+	}
+	r.frames.Reset(r.unpacked)
+	return resetter.Reset(bytes.NewReader(text), nil)
 }

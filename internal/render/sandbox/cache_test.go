@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"time"
 
@@ -69,6 +70,44 @@ func TestCachedResults(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestResultIsReadAfterBrokenOne checks that a reader of results can be used again, at the same time as others, after a result was not readable.
+func TestResultIsReadAfterBrokenOne(t *testing.T) {
+	p := newPool(t, Options{})
+	c, o := chartOf(t, tree{"templates/a.yaml": configMap("a", "x")}), render.Options{ReleaseName: "rel", Shared: true}
+	want, err := p.Chart(t.Context(), "a", c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := keyOf(newChartRequest(c, o), "a", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, ok := p.results.Get(key)
+	if !ok {
+		t.Fatal("want that the result is kept")
+	}
+	broken := []([]byte){nil, text[:len(text)/2], []byte("not compressed")}
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() {
+			for i := range 30 {
+				if err := p.cached(t.Context(), "a", &exchange{limits: p.options.Limits}, broken[i%len(broken)]); err == nil {
+					t.Error("want an error for a result that is not complete")
+				}
+				got, err := p.Chart(t.Context(), "a", c, o)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if diff := cmp.Diff(want.Objects, got.Objects); diff != "" {
+					t.Errorf("-want, +got:\n%s", diff)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 // TestResultsAreBounded checks that results occupy no more memory than the cache allows.
