@@ -79,7 +79,7 @@ func (c *connector) trackUsage(ctx context.Context, k *v1alpha1.Kyma) error {
 
 // policyOf returns a checker of the management policies of a Kyma.
 func (c *connector) policyOf(k *v1alpha1.Kyma) managed.ManagementPoliciesChecker {
-	return managed.NewManagementPoliciesResolver(c.policies, k.Spec.ManagementPolicies)
+	return settings.CheckerOf(c.policies, k.Spec.ManagementPolicies)
 }
 
 // An external is the external client of one reconcile: Observe plans, and the other methods execute the plan. A reconcile

@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
@@ -54,7 +55,7 @@ func await(k *v1alpha1.Kyma, m *v1alpha1.Manifest) error {
 	if p == nil {
 		return nil
 	}
-	r := managed.NewManagementPoliciesResolver(true, p)
+	r := settings.CheckerOf(true, p)
 	if r.IsPaused() || r.Validate() == nil && !r.ShouldDelete() {
 		return errors.Errorf("waiting until the Manifest has the managementPolicies of Kyma %s, which do not contain Delete", k.Name)
 	}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+)
+
+// defaultChecker returns a checker of the policies of an object that sets none. It is shared: a checker allocates much, and nearly all objects of a
+// fleet have the default.
+//
+//nolint:gochecknoglobals // It does not change.
+var defaultChecker = sync.OnceValue(func() managed.ManagementPoliciesChecker {
+	return managed.NewManagementPoliciesResolver(true, xpv2.ManagementPolicies{xpv2.ManagementActionAll})
+})
+
+// CheckerOf returns a checker of management policies. Without the feature, enabled is false.
+func CheckerOf(enabled bool, p xpv2.ManagementPolicies) managed.ManagementPoliciesChecker {
+	if enabled && slices.Equal(p, xpv2.ManagementPolicies{xpv2.ManagementActionAll}) {
+		return defaultChecker()
+	}
+	return managed.NewManagementPoliciesResolver(enabled, p)
+}
