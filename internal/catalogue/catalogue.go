@@ -67,7 +67,7 @@ func Requires(r *v1alpha1.ModuleReleaseMeta, k *v1alpha1.Kyma) bool {
 		return false
 	}
 	if selectorProblem(r) == "" {
-		return Selects(r, k.Labels)
+		return selects(r, k.Labels)
 	}
 	return slices.ContainsFunc(k.Status.AtProvider.Modules, func(m v1alpha1.ModuleStatus) bool {
 		return m.Name == r.Spec.ModuleName && m.Origin == v1alpha1.ModuleOriginMandatory
@@ -82,13 +82,21 @@ func selectorProblem(r *v1alpha1.ModuleReleaseMeta) string {
 	return ""
 }
 
-// Selects reports whether a ModuleReleaseMeta selects the labels of a Kyma. A selector that is not valid selects nothing.
-func Selects(r *v1alpha1.ModuleReleaseMeta, set map[string]string) bool {
+// SelectorOf returns the selector of the labels of Kymas that a ModuleReleaseMeta is for. A selector that is not valid selects nothing.
+func SelectorOf(r *v1alpha1.ModuleReleaseMeta) labels.Selector {
 	if r.Spec.KymaSelector == nil {
-		return true
+		return labels.Everything()
 	}
 	s, err := metav1.LabelSelectorAsSelector(r.Spec.KymaSelector)
-	return err == nil && s.Matches(labels.Set(set))
+	if err != nil {
+		return labels.Nothing()
+	}
+	return s
+}
+
+// selects reports whether a ModuleReleaseMeta is for a Kyma with some labels.
+func selects(r *v1alpha1.ModuleReleaseMeta, set map[string]string) bool {
+	return SelectorOf(r).Matches(labels.Set(set))
 }
 
 // Select returns the version of the module for a Kyma.
@@ -130,7 +138,7 @@ func (c *Catalogue) release(set map[string]string) (*v1alpha1.ModuleReleaseMeta,
 		return nil, fmt.Sprintf("ModuleReleaseMetas %s all release module %q; delete all but one", strings.Join(names, " and "), c.Module)
 	case selectorProblem(found[0]) != "":
 		return nil, selectorProblem(found[0])
-	case Selects(found[0], set):
+	case selects(found[0], set):
 		return found[0], ""
 	case found[0].Spec.Mandatory != nil:
 		return nil, "" // A Kyma that it does not select can have the module from a channel of a ModuleTemplate, or as a pin.

@@ -66,31 +66,66 @@ func Concerns(k *v1alpha1.Kyma, name string, t *v1alpha1.ModuleTemplate) bool {
 }
 
 // Concerned returns a function that reports whether a change of the status of a ModuleReleaseMeta concerns a Kyma: the rollout in its
-// channel is in another phase or for another version, or its turn has come.
+// channel is in another phase or for another version, or its turn has come. If the change concerns no Kyma, for example because only numbers have
+// changed, it returns nil.
 func Concerned(was, is *v1alpha1.ModuleReleaseMeta, policies map[string]*v1alpha1.RolloutPolicySpec) func(k *v1alpha1.Kyma) bool {
-	before := map[string]*v1alpha1.ChannelRollout{}
-	for i := range was.Status.Channels {
-		before[was.Status.Channels[i].Channel] = &was.Status.Channels[i]
+	all := problemOf(was) != problemOf(is)
+	moves, moved := map[string]*move{}, all
+	for i := range is.Status.Channels {
+		c := &is.Status.Channels[i]
+		m := moveOf(channelOf(was, c.Channel), c, policies[policyIn(is, c.Channel)])
+		moves[c.Channel], moved = m, moved || m.moved
 	}
-	fits := fitsOnce()
-	changed := problemOf(was) != problemOf(is)
+	if !moved {
+		return nil
+	}
 	return func(k *v1alpha1.Kyma) bool {
-		channel := channelIn(k, is)
-		i := slices.IndexFunc(is.Status.Channels, func(c v1alpha1.ChannelRollout) bool { return c.Channel == channel })
-		if i < 0 {
-			return changed
-		}
-		a, b := before[channel], &is.Status.Channels[i]
-		if changed || isOther(a, b) {
-			return true
-		}
-		policy, module := policies[policyIn(is, channel)], is.Spec.ModuleName
-		r := rollout.Kyma{UID: k.UID, Labels: k.Labels}
-		if a.Wave == b.Wave && a.Threshold == b.Threshold && a.WavesDigest == b.WavesDigest {
-			return false // Only numbers have changed.
-		}
-		return (fits(a, policy) && rollout.IsReached(module, a, policy, r)) != (fits(b, policy) && rollout.IsReached(module, b, policy, r))
+		return all || moves[channelIn(k, is)].concerns(is.Spec.ModuleName, k)
 	}
+}
+
+// A move is a change of the rollout in a channel.
+type move struct {
+	// moved is false if the change concerns no Kyma, and all is true if it concerns all that follow the channel.
+	moved, all bool
+	was, is    *v1alpha1.ChannelRollout
+	// fitted and fits report whether was and is belong to the waves of the policy.
+	fitted, fits bool
+	waves        rollout.Waves
+}
+
+// moveOf compares the rollout in a channel with what it was before, which is nil if there was none.
+func moveOf(was, is *v1alpha1.ChannelRollout, policy *v1alpha1.RolloutPolicySpec) *move {
+	if isOther(was, is) {
+		return &move{moved: true, all: true}
+	}
+	if was.Wave == is.Wave && was.Threshold == is.Threshold && was.WavesDigest == is.WavesDigest {
+		return &move{}
+	}
+	return &move{
+		moved: true, was: was, is: is, fitted: rollout.Fits(was, policy), fits: rollout.Fits(is, policy), waves: rollout.WavesOf(policy),
+	}
+}
+
+// concerns reports whether the turn of a Kyma that follows the channel has come, or is no longer. A nil move concerns none.
+func (m *move) concerns(module string, k *v1alpha1.Kyma) bool {
+	switch {
+	case m == nil || !m.moved:
+		return false
+	case m.all:
+		return true
+	}
+	p := m.waves.Position(module, m.is.Version, rollout.Kyma{UID: k.UID, Labels: k.Labels})
+	return (m.fitted && p.IsReached(m.was)) != (m.fits && p.IsReached(m.is))
+}
+
+// channelOf returns the rollout in a channel, or nil.
+func channelOf(r *v1alpha1.ModuleReleaseMeta, channel string) *v1alpha1.ChannelRollout {
+	i := slices.IndexFunc(r.Status.Channels, func(c v1alpha1.ChannelRollout) bool { return c.Channel == channel })
+	if i < 0 {
+		return nil
+	}
+	return &r.Status.Channels[i]
 }
 
 // problem is why a ModuleReleaseMeta is not used, and in which generation.
@@ -111,18 +146,6 @@ func problemOf(r *v1alpha1.ModuleReleaseMeta) problem {
 // isOther reports whether a rollout is in another phase or for another version than before.
 func isOther(was, is *v1alpha1.ChannelRollout) bool {
 	return was == nil || was.Version != is.Version || was.Phase != is.Phase || was.Previous != is.Previous
-}
-
-// fitsOnce returns rollout.Fits with a memory, because many Kymas are in the same channel.
-func fitsOnce() func(c *v1alpha1.ChannelRollout, p *v1alpha1.RolloutPolicySpec) bool {
-	known := map[string]bool{}
-	return func(c *v1alpha1.ChannelRollout, p *v1alpha1.RolloutPolicySpec) bool {
-		key := c.Channel + "/" + c.WavesDigest
-		if _, ok := known[key]; !ok {
-			known[key] = rollout.Fits(c, p)
-		}
-		return known[key]
-	}
 }
 
 // channelIn returns the channel from which a Kyma has the module of a ModuleReleaseMeta.

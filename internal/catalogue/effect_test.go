@@ -108,6 +108,8 @@ func TestConcerned(t *testing.T) {
 		module v1alpha1.Module
 		ready  xpv2.Condition
 		want   bool
+		// nothing means that no Kyma needs to be considered.
+		nothing bool
 	}{
 		"Wave": {
 			reason: "The message names the wave, which concerns no Kyma whose turn has not come.",
@@ -119,14 +121,18 @@ func TestConcerned(t *testing.T) {
 			change: func(*v1alpha1.ChannelRollout) {},
 			ready:  xpv2.Condition{Type: xpv2.TypeReady, Status: corev1.ConditionFalse, Reason: v1alpha1.ReasonInvalidRelease, Message: "no policy"}, want: true,
 		},
-		"Numbers":  {reason: "Numbers in the status concern no Kyma.", change: func(r *v1alpha1.ChannelRollout) { r.Updated, r.Message = 3, "x" }},
+		"Numbers":  {reason: "Numbers in the status concern no Kyma.", change: func(r *v1alpha1.ChannelRollout) { r.Updated, r.Message = 3, "x" }, nothing: true},
 		"Turn":     {reason: "The turn of a Kyma in the current wave has come.", change: func(r *v1alpha1.ChannelRollout) { r.Threshold = 1 << 32 }, labels: map[string]string{"ring": "canary"}, want: true},
 		"Later":    {reason: "The turn of a Kyma in a later wave has not come.", change: func(r *v1alpha1.ChannelRollout) { r.Threshold = 1 << 32 }},
 		"Phase":    {reason: "Another phase concerns each Kyma.", change: func(r *v1alpha1.ChannelRollout) { r.Phase = v1alpha1.RolloutPaused }, want: true},
 		"Version":  {reason: "Another version concerns each Kyma.", change: func(r *v1alpha1.ChannelRollout) { r.Version = "3.0.0" }, want: true},
 		"Previous": {reason: "The version to return to concerns each Kyma.", change: func(r *v1alpha1.ChannelRollout) { r.Previous = "0.9.0" }, want: true},
-		"Channel":  {reason: "A Kyma in another channel is not concerned.", change: func(r *v1alpha1.ChannelRollout) { r.Phase = v1alpha1.RolloutPaused }, module: v1alpha1.Module{Channel: "fast"}},
-		"Pinned":   {reason: "A pinned Kyma is not concerned.", change: func(r *v1alpha1.ChannelRollout) { r.Phase = v1alpha1.RolloutPaused }, module: v1alpha1.Module{Version: "1.0.0"}},
+		"Waves": {
+			reason: "The waves of the policy are others than those of the rollout, so it has reached no Kyma of them.",
+			change: func(r *v1alpha1.ChannelRollout) { r.Threshold, r.WavesDigest = 1<<32, "other" }, labels: map[string]string{"ring": "canary"},
+		},
+		"Channel": {reason: "A Kyma in another channel is not concerned.", change: func(r *v1alpha1.ChannelRollout) { r.Phase = v1alpha1.RolloutPaused }, module: v1alpha1.Module{Channel: "fast"}},
+		"Pinned":  {reason: "A pinned Kyma is not concerned.", change: func(r *v1alpha1.ChannelRollout) { r.Phase = v1alpha1.RolloutPaused }, module: v1alpha1.Module{Version: "1.0.0"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -138,9 +144,25 @@ func TestConcerned(t *testing.T) {
 			tc.module.Name = "a"
 			k := newKyma(tc.module)
 			k.Labels = tc.labels
-			if got := Concerned(&was, is, map[string]*v1alpha1.RolloutPolicySpec{"waves": policy})(k); got != tc.want {
-				t.Errorf("%s\nwant %t, got %t", tc.reason, tc.want, got)
+			concerned := Concerned(&was, is, map[string]*v1alpha1.RolloutPolicySpec{"waves": policy})
+			if got := concerned != nil && concerned(k); got != tc.want || (concerned == nil) != tc.nothing {
+				t.Errorf("%s\nwant %t, got %t; want that no Kyma is considered: %t, got %t", tc.reason, tc.want, got, tc.nothing, concerned == nil)
 			}
 		})
+	}
+}
+
+// TestConcernedChannels checks that a step of the rollout in one channel does not concern the Kymas in another one, whose numbers may change.
+func TestConcernedChannels(t *testing.T) {
+	was := released("1.0.0", v1alpha1.ChannelRollout{Version: "2.0.0", Phase: v1alpha1.RolloutProgressing})
+	was.Status.Channels = append(was.Status.Channels, v1alpha1.ChannelRollout{Channel: "fast", Version: "3.0.0", Phase: v1alpha1.RolloutProgressing})
+	is := was.DeepCopy()
+	is.Status.Channels[0].Threshold, is.Status.Channels[1].Updated = 1<<32, 1
+	concerned := Concerned(&was, is, nil)
+	if concerned == nil || !concerned(newKyma(v1alpha1.Module{Name: "a"})) {
+		t.Error("want that a Kyma whose turn has come is concerned")
+	}
+	if concerned == nil || concerned(newKyma(v1alpha1.Module{Name: "a", Channel: "fast"})) {
+		t.Error("want that a Kyma in another channel is not concerned")
 	}
 }

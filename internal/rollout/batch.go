@@ -15,7 +15,7 @@ import (
 // A Member is the state of a Kyma in a rollout.
 type Member struct {
 	Namespace, Name string
-	// Wave is the index of the wave of the Kyma, and Hash is its position in it.
+	// Wave is the index of the wave of the Kyma, and Hash orders the Kymas of a wave: see Position.
 	Wave int
 	Hash uint32
 	// Installed is true if the Kyma has any version. Updated is true if it has the version of the release, or has tried it and rolled it
@@ -59,15 +59,7 @@ type wave struct {
 
 // wave returns the current wave.
 func (s *step) wave() *wave {
-	w := &wave{}
-	for _, m := range s.Members {
-		if m.Wave == int(s.out.Wave) {
-			w.members = append(w.members, m)
-		}
-	}
-	slices.SortFunc(w.members, func(a, b Member) int {
-		return cmp.Or(cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
+	w := &wave{members: s.membersOf(int(s.out.Wave))}
 	n := len(w.members)
 	if s.Policy == nil {
 		w.budget, w.batch = share(nil, spreadBudget, n), max(n, 1)
@@ -89,6 +81,25 @@ func (s *step) wave() *wave {
 	// A wave in which each Kyma fails has failed, however large the budget.
 	w.budget = max(min(w.budget, reachable), 1)
 	return w
+}
+
+// membersOf moves the members of a wave to the beginning, and returns them sorted by their hash.
+func (s *step) membersOf(wave int) []Member {
+	n := 0
+	for i := range s.Members {
+		if s.Members[i].Wave == wave {
+			s.Members[n], s.Members[i] = s.Members[i], s.Members[n]
+			n++
+		}
+	}
+	out := s.Members[:n]
+	slices.SortFunc(out, func(a, b Member) int {
+		if a.Hash != b.Hash {
+			return cmp.Compare(a.Hash, b.Hash)
+		}
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return out
 }
 
 // isFailed reports whether a Kyma has failed that has the version, or that may have it and cannot change to it, for example because its

@@ -36,15 +36,16 @@ type Decision struct {
 // release has no RolloutPolicy. A Kyma that does not have the module yet gets the version of the channel, unless its rollout has
 // failed. A Kyma whose turn has not come keeps the version that it has, whichever it is.
 func Decide(module string, r *v1alpha1.ChannelRollout, policy *v1alpha1.RolloutPolicySpec, k Kyma) Decision {
-	failed := HasFailed(r.Phase)
-	switch {
-	case r.Phase == v1alpha1.RolloutComplete:
+	if r.Phase == v1alpha1.RolloutComplete {
 		return Decision{Version: r.Version}
+	}
+	failed, waves := HasFailed(r.Phase), WavesOf(policy)
+	switch {
 	case k.Installed == "" && failed:
 		return Decision{Version: cmp.Or(r.Previous, r.Version)}
 	case k.Installed == "":
 		return Decision{Version: r.Version}
-	case goesBack(r, policy, k):
+	case goesBack(r, policy, waves.Of(k.Labels), k.Installed):
 		return Decision{Version: r.Previous, Downgrade: true, Message: fmt.Sprintf("the rollout of %s failed and is rolled back", r.Version)}
 	case k.Installed == r.Version:
 		return Decision{Version: r.Version}
@@ -52,11 +53,11 @@ func Decide(module string, r *v1alpha1.ChannelRollout, policy *v1alpha1.RolloutP
 		return Decision{Version: k.Installed, Message: fmt.Sprintf("the rollout of %s failed", r.Version)}
 	case r.Phase == v1alpha1.RolloutPaused:
 		return Decision{Version: k.Installed, Pending: r.Version, Message: fmt.Sprintf("upgrade to %s waits until the rollout is resumed", r.Version)}
-	case IsAllowed(module, r, policy, k):
+	case Fits(r, policy) && waves.Position(module, r.Version, k).IsReached(r):
 		return Decision{Version: r.Version}
 	}
 	return Decision{Version: k.Installed, Pending: r.Version, Message: fmt.Sprintf("upgrade to %s waits for %s of the rollout", r.Version,
-		turnOf(r, policy, k))}
+		turnOf(r, policy, waves.Of(k.Labels)))}
 }
 
 // HasFailed reports whether a rollout has failed.
@@ -64,27 +65,14 @@ func HasFailed(p v1alpha1.RolloutPhase) bool {
 	return p == v1alpha1.RolloutFailed || p == v1alpha1.RolloutRollingBack || p == v1alpha1.RolloutRolledBack
 }
 
-// goesBack reports whether a Kyma changes back to the previous version: it is in the wave that failed.
-func goesBack(r *v1alpha1.ChannelRollout, policy *v1alpha1.RolloutPolicySpec, k Kyma) bool {
+// goesBack reports whether a Kyma of a wave changes back to the previous version: its wave has failed.
+func goesBack(r *v1alpha1.ChannelRollout, policy *v1alpha1.RolloutPolicySpec, wave int, installed string) bool {
 	return (r.Phase == v1alpha1.RolloutRollingBack || r.Phase == v1alpha1.RolloutRolledBack) && r.Previous != "" &&
-		k.Installed == r.Version && WaveOf(policy, k.Labels) == int(r.Wave) && Fits(r, policy)
+		installed == r.Version && wave == int(r.Wave) && Fits(r, policy)
 }
 
-// IsAllowed reports whether it is the turn of a Kyma. While the state does not belong to the waves of the policy, it is not.
-func IsAllowed(module string, r *v1alpha1.ChannelRollout, policy *v1alpha1.RolloutPolicySpec, k Kyma) bool {
-	return Fits(r, policy) && IsReached(module, r, policy, k)
-}
-
-// IsReached reports whether a rollout has reached a Kyma: it is in an earlier wave than the current one, or its hash is below the threshold
-// of the current wave.
-func IsReached(module string, r *v1alpha1.ChannelRollout, policy *v1alpha1.RolloutPolicySpec, k Kyma) bool {
-	wave := WaveOf(policy, k.Labels)
-	return wave < int(r.Wave) || wave == int(r.Wave) && int64(Hash(k.UID, module, r.Version)) < r.Threshold
-}
-
-// turnOf describes what a Kyma waits for.
-func turnOf(r *v1alpha1.ChannelRollout, policy *v1alpha1.RolloutPolicySpec, k Kyma) string {
-	wave := WaveOf(policy, k.Labels)
+// turnOf describes what a Kyma of a wave waits for.
+func turnOf(r *v1alpha1.ChannelRollout, policy *v1alpha1.RolloutPolicySpec, wave int) string {
 	name := NameOf(policy, wave)
 	switch {
 	case name == "":

@@ -83,7 +83,7 @@ func (f *simFleet) members() []Member {
 	for i, k := range f.kymas {
 		k.look(f)
 		out = append(out, Member{
-			Namespace: "n", Name: fmt.Sprintf("%03d", i), Wave: WaveOf(f.policy, k.labels), Hash: Hash(k.uid, simModule, f.release.Version),
+			Namespace: "n", Name: fmt.Sprintf("%03d", i), Wave: WavesOf(f.policy).Of(k.labels), Hash: hash(k.uid, simModule, f.release.Version),
 			Installed: true, Updated: k.version == f.release.Version, Ready: !f.now.Before(k.readyAt) && k.version != f.broken, Offline: k.offline,
 			Since: k.readyAt.Add(-7 * time.Second), Passed: k.passed, Unready: k.unready,
 		})
@@ -298,7 +298,7 @@ func TestWavesChange(t *testing.T) {
 			change(f)
 			f.policy = f.policy.DeepCopy()
 			for _, k := range f.kymas {
-				if !IsAllowed(simModule, f.status, f.policy, Kyma{UID: k.uid, Labels: k.labels}) {
+				if !Fits(f.status, f.policy) || !WavesOf(f.policy).Position(simModule, f.status.Version, Kyma{UID: k.uid, Labels: k.labels}).IsReached(f.status) {
 					continue
 				}
 				t.Fatalf("a Kyma is allowed by a state of other waves")

@@ -39,7 +39,7 @@ type Input struct {
 	Policy *v1alpha1.RolloutPolicySpec
 	// Spread is how long a release without a policy takes to reach all Kymas. If it is 0, all Kymas change at once.
 	Spread time.Duration
-	// Members are the Kymas that have the module from this channel, for the version of the release.
+	// Members are the Kymas that have the module from this channel, for the version of the release. Next changes their order.
 	Members []Member
 	Now     time.Time
 }

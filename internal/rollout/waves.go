@@ -24,29 +24,68 @@ const All = int64(1) << 32
 // rest is the name of the wave of the Kymas that no wave of a policy selects.
 const rest = "rest"
 
-// Hash returns the position of a Kyma in the rollout of a version. It differs for each module and version, so that not always the same
-// Kymas are the first.
-func Hash(uid types.UID, module, version string) uint32 {
-	sum := sha256.Sum256([]byte(string(uid) + "/" + module + "/" + version))
-	return binary.BigEndian.Uint32(sum[:])
+// A Position is the place of a Kyma in the rollout of a version: the index of its wave, and the hash that orders the Kymas of a wave.
+type Position struct {
+	Wave int
+	Hash uint32
 }
 
-// WaveOf returns the index of the first wave that selects labels. Without such a wave, it returns the number of waves. A selector that is
-// not valid selects nothing: see Validate.
-func WaveOf(p *v1alpha1.RolloutPolicySpec, set map[string]string) int {
-	if p == nil {
-		return 0
+// IsReached reports whether a rollout has reached a Kyma at a position: it is in an earlier wave than the current one, or its hash is below the
+// threshold of the current wave.
+func (p Position) IsReached(r *v1alpha1.ChannelRollout) bool {
+	return p.Wave < int(r.Wave) || p.Wave == int(r.Wave) && int64(p.Hash) < r.Threshold
+}
+
+// Waves divides Kymas into the waves of a policy. Its selectors are parsed once, for many Kymas.
+type Waves struct {
+	// selectors has one selector for each wave of the policy. A nil selector selects everything.
+	selectors []labels.Selector
+}
+
+// WavesOf returns the waves of a policy, which can be nil. A selector that is not valid selects nothing: see Validate.
+func WavesOf(p *v1alpha1.RolloutPolicySpec) Waves {
+	if p == nil || len(p.Waves) == 0 {
+		return Waves{}
 	}
+	out := Waves{make([]labels.Selector, len(p.Waves))}
 	for i := range p.Waves {
-		s := p.Waves[i].Selector
-		if s == nil {
-			return i
+		if p.Waves[i].Selector == nil {
+			continue
 		}
-		if selector, err := metav1.LabelSelectorAsSelector(s); err == nil && selector.Matches(labels.Set(set)) {
+		selector, err := metav1.LabelSelectorAsSelector(p.Waves[i].Selector)
+		if err != nil {
+			selector = labels.Nothing()
+		}
+		out.selectors[i] = selector
+	}
+	return out
+}
+
+// Of returns the index of the first wave that selects labels. Without such a wave, it returns the number of waves.
+func (w Waves) Of(set map[string]string) int {
+	for i, s := range w.selectors {
+		if s == nil || s.Matches(labels.Set(set)) {
 			return i
 		}
 	}
-	return len(p.Waves)
+	return len(w.selectors)
+}
+
+// Position returns the position of a Kyma in the rollout of a version of a module.
+func (w Waves) Position(module, version string, k Kyma) Position {
+	return Position{Wave: w.Of(k.Labels), Hash: hash(k.UID, module, version)}
+}
+
+// hashed is the size in bytes up to which a hash costs no allocation.
+const hashed = 256
+
+// hash returns the hash of a Kyma in the rollout of a version. It differs for each module and version, so that not always the same Kymas are the
+// first.
+func hash(uid types.UID, module, version string) uint32 {
+	b := make([]byte, 0, hashed)
+	b = append(append(append(b, uid...), '/'), module...)
+	sum := sha256.Sum256(append(append(b, '/'), version...))
+	return binary.BigEndian.Uint32(sum[:])
 }
 
 const (

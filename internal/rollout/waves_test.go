@@ -17,7 +17,7 @@ import (
 
 // TestHash holds the hash, which decides who may have a version while replicas of different versions of the provider run.
 func TestHash(t *testing.T) {
-	if got, want := Hash("0a1b2c3d", "istio", "1.2.3"), uint32(0x440a801f); got != want {
+	if got, want := hash("0a1b2c3d", "istio", "1.2.3"), uint32(0x440a801f); got != want {
 		t.Errorf("the hash has changed: want %#x, got %#x", want, got)
 	}
 }
@@ -29,7 +29,7 @@ func TestHashSpreads(t *testing.T) {
 	both := 0
 	for i := range n {
 		uid := types.UID(fmt.Sprintf("6f0c6b0e-9a0f-4c0a-8d5e-%012d", i))
-		a, b := Hash(uid, "istio", "1.0.0"), Hash(uid, "istio", "1.1.0")
+		a, b := hash(uid, "istio", "1.0.0"), hash(uid, "istio", "1.1.0")
 		counts[uint64(a)*parts>>32]++
 		if a < math.MaxUint32/parts && b < math.MaxUint32/parts {
 			both++
@@ -45,7 +45,7 @@ func TestHashSpreads(t *testing.T) {
 	}
 }
 
-func TestWaveOf(t *testing.T) {
+func TestWavesOf(t *testing.T) {
 	withAll := rings()
 	withAll.Waves = append(withAll.Waves, v1alpha1.RolloutWave{Name: "others"})
 	invalid := &v1alpha1.RolloutPolicySpec{Waves: []v1alpha1.RolloutWave{{Name: "bad", Selector: &metav1.LabelSelector{
@@ -67,7 +67,7 @@ func TestWaveOf(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := WaveOf(tc.policy, tc.labels)
+			got := WavesOf(tc.policy).Of(tc.labels)
 			if got != tc.want || NameOf(tc.policy, got) != tc.name {
 				t.Errorf("%s\nwant wave %d %q, got %d %q", tc.reason, tc.want, tc.name, got, NameOf(tc.policy, got))
 			}

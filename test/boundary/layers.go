@@ -140,6 +140,7 @@ func controllerLayers() []layer {
 		{path: "internal/controller/removal", level: 70},
 		{path: "internal/controller/settings", level: 71},
 		{path: "internal/controller/manifest/naming", level: 71},
+		{path: "internal/controller/cached", level: 70},
 		{path: "internal/controller/unmanaged", level: 72},
 		{path: "internal/controller/config", level: 72},
 		{path: "internal/controller/secrets", level: 73},

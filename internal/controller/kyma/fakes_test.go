@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -18,6 +19,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/cached"
 )
 
 // A recorder stores the reasons and the messages of events.
@@ -32,6 +34,21 @@ func (r recorder) Event(_ runtime.Object, e event.Event) {
 	*r.reasons, *r.messages = append(*r.reasons, e.Reason), append(*r.messages, e.Message)
 }
 func (r recorder) WithAnnotations(_ ...string) event.Recorder { return r }
+
+// kymas are all Kymas.
+type kymas []v1alpha1.Kyma
+
+func (k kymas) Objects(context.Context) (cached.Objects[*v1alpha1.Kyma], error) {
+	i := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{IndexModules: func(o any) ([]string, error) {
+		return moduleNames(o.(*v1alpha1.Kyma)), nil
+	}})
+	for n := range k {
+		if err := i.Add(&k[n]); err != nil {
+			return cached.Objects[*v1alpha1.Kyma]{}, err
+		}
+	}
+	return cached.NewObjects[*v1alpha1.Kyma](i), nil
+}
 
 // A server simulates the control plane and records the writes.
 type server struct {

@@ -130,11 +130,8 @@ func TestEditComesFirst(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			q := priorityqueue.New[reconcile.Request]("kymas-" + name)
 			defer q.ShutDown()
-			w := &watches{priorities: priority.NewTracker(), client: &test.MockClient{MockList: func(_ context.Context, l client.ObjectList, _ ...client.ListOption) error {
-				switch l := l.(type) {
-				case *v1alpha1.KymaList:
-					l.Items = fleet
-				case *v1alpha1.ManifestList:
+			w := &watches{priorities: priority.NewTracker(), fleet: kymas(fleet), client: &test.MockClient{MockList: func(_ context.Context, l client.ObjectList, _ ...client.ListOption) error {
+				if l, ok := l.(*v1alpha1.ManifestList); ok {
 					l.Items = manifests
 				}
 				return nil

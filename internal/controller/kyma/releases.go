@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -29,18 +30,22 @@ func (w *watches) usersOfTemplate(ctx context.Context, o client.Object) []reconc
 
 // usersOfModule returns requests for the Kymas with a module that a function selects.
 func (w *watches) usersOfModule(ctx context.Context, name string, selects func(k *v1alpha1.Kyma) bool) []reconcile.Request {
-	l := &v1alpha1.KymaList{}
-	if err := w.client.List(ctx, l, client.MatchingFields{IndexModules: name}, client.UnsafeDisableDeepCopy); err != nil {
+	kymas, err := w.fleet.Objects(ctx)
+	if err != nil {
 		return nil
 	}
-	return requestsFor(l, selects)
+	found, err := kymas.By(IndexModules, name)
+	if err != nil {
+		return nil
+	}
+	return requestsFor(found, selects)
 }
 
-func requestsFor(l *v1alpha1.KymaList, selects func(k *v1alpha1.Kyma) bool) []reconcile.Request {
+func requestsFor(kymas []*v1alpha1.Kyma, selects func(k *v1alpha1.Kyma) bool) []reconcile.Request {
 	var out []reconcile.Request
-	for i := range l.Items {
-		if selects(&l.Items[i]) {
-			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&l.Items[i])})
+	for _, k := range kymas {
+		if selects(k) {
+			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(k)})
 		}
 	}
 	return out
@@ -68,7 +73,9 @@ func (w *watches) releases() handler.EventHandler {
 				add(q, w.usersOfRelease(ctx, is))
 				return
 			}
-			add(q, w.kymasOf(ctx, is, catalogue.Concerned(was, is, w.policiesOf(ctx, is))))
+			if selects := catalogue.Concerned(was, is, w.policiesOf(ctx, is)); selects != nil {
+				add(q, w.kymasOf(ctx, is, selects))
+			}
 		},
 	}
 }
@@ -88,12 +95,13 @@ func (w *watches) kymasOf(ctx context.Context, r *v1alpha1.ModuleReleaseMeta, se
 	if r.Spec.Mandatory == nil {
 		return w.usersOfModule(ctx, r.Spec.ModuleName, selects)
 	}
-	l := &v1alpha1.KymaList{}
-	if err := w.client.List(ctx, l, client.UnsafeDisableDeepCopy); err != nil {
+	kymas, err := w.fleet.Objects(ctx)
+	if err != nil {
 		return nil
 	}
-	return requestsFor(l, func(k *v1alpha1.Kyma) bool {
-		return (catalogue.Selects(r, k.Labels) || slices.Contains(moduleNames(k), r.Spec.ModuleName)) && selects(k)
+	selector := catalogue.SelectorOf(r)
+	return requestsFor(kymas.All(), func(k *v1alpha1.Kyma) bool {
+		return (selector.Matches(labels.Set(k.Labels)) || slices.Contains(moduleNames(k), r.Spec.ModuleName)) && selects(k)
 	})
 }
 

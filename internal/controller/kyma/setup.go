@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/cached"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/timeout"
@@ -34,6 +35,10 @@ type Options struct {
 func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	name := managed.ControllerName(v1alpha1.KymaGroupKind)
 	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	kymas := cached.Of(mgr.GetCache(), &v1alpha1.Kyma{})
+	if err := kymas.Index(ctx, IndexModules, moduleNames); err != nil {
 		return err
 	}
 	client := mgr.GetClient()
@@ -55,7 +60,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		managed.WithPollIntervalHook(func(_ resource.Managed, poll time.Duration) time.Duration {
 			return settings.Spread(poll, o.PollJitter)
 		}))...)
-	w := &watches{client: client, priorities: o.Priorities}
+	w := &watches{client: client, fleet: kymas, priorities: o.Priorities}
 	configs, configChanged := priority.RolloutHandler(w.usersOfConfig), builder.WithPredicates(o.Shards.ConfigChanged())
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).

@@ -21,10 +21,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// IndexModules is the name of the index of Kymas by the names of their modules.
+// IndexModules is the name of the index of Kymas by the names of their modules, for package cached.
 const IndexModules = "modules"
 
-// These are the names of other indexes: of Manifests by the UID of their Kyma, of ModuleTemplates and ModuleReleaseMetas by the name of
+// These are the names of indexes for clients: of Manifests by the UID of their Kyma, of ModuleTemplates and ModuleReleaseMetas by the name of
 // their module, and of ModuleReleaseMetas that make it mandatory.
 const (
 	indexKyma      = "kyma"
@@ -44,10 +44,6 @@ func addIndexes(ctx context.Context, i client.FieldIndexer) error {
 				return []string{string(uid)}
 			}
 			return nil
-		}},
-		{&v1alpha1.Kyma{}, IndexModules, func(o client.Object) []string {
-			k, _ := o.(*v1alpha1.Kyma)
-			return moduleNames(k)
 		}},
 		{&v1alpha1.ModuleReleaseMeta{}, indexModule, func(o client.Object) []string {
 			r, _ := o.(*v1alpha1.ModuleReleaseMeta)

@@ -41,7 +41,6 @@ func TestAddIndexes(t *testing.T) {
 		"Child":    {"A Manifest is found by its Kyma.", indexKyma, installed(k, tpl), []string{string(kymaUID)}},
 		"Released": {"A released Manifest is found by its former Kyma.", indexKyma, released, []string{"someone"}},
 		"Free":     {"A Manifest without a Kyma is not found by one.", indexKyma, &v1alpha1.Manifest{}, nil},
-		"Modules":  {"A Kyma is found by its modules.", IndexModules, k, []string{"a", "b"}},
 		"Module":   {"A template is found by its module.", indexModule, &tpl, []string{"a"}},
 	}
 	for name, tc := range cases {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/catalogue"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/cached"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 )
@@ -38,7 +39,13 @@ type queue = priority.Queue
 // watches maps events about the dependencies of a Kyma to the Kyma.
 type watches struct {
 	client     client.Reader
+	fleet      fleet
 	priorities *priority.Tracker
+}
+
+// A fleet contains all Kymas.
+type fleet interface {
+	Objects(ctx context.Context) (cached.Objects[*v1alpha1.Kyma], error)
 }
 
 // kymas handles events about Kymas. Edits by users come first; writes of the provider have the priority of a poll.

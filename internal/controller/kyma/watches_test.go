@@ -90,7 +90,7 @@ func (l *line) AddAfter(r reconcile.Request, _ time.Duration) { l.Add(r) }
 
 func TestWatches(t *testing.T) {
 	k := newKyma(v1alpha1.Module{Name: "a"}, v1alpha1.Module{Name: "b-c"})
-	w := &watches{client: &test.MockClient{
+	w := &watches{fleet: kymas{*k}, client: &test.MockClient{
 		MockGet: func(_ context.Context, key client.ObjectKey, o client.Object) error {
 			if key.Name != k.Name || key.Namespace != k.Namespace {
 				return kerrors.NewNotFound(schema.GroupResource{}, key.Name)
@@ -99,10 +99,7 @@ func TestWatches(t *testing.T) {
 			return nil
 		},
 		MockList: func(_ context.Context, l client.ObjectList, _ ...client.ListOption) error {
-			switch l := l.(type) {
-			case *v1alpha1.KymaList:
-				l.Items = []v1alpha1.Kyma{*k}
-			case *v1alpha1.ManifestList:
+			if l, ok := l.(*v1alpha1.ManifestList); ok {
 				l.Items = []v1alpha1.Manifest{*installed(k, newTemplate("a", "regular", "1.0.0")), {}}
 			}
 			return nil

@@ -9,10 +9,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -23,6 +25,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/cached"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/kyma"
 )
 
@@ -60,10 +63,6 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 			m, _ := o.(*v1alpha1.ModuleReleaseMeta)
 			return []string{m.Spec.ModuleName}
 		}).
-		WithIndex(&v1alpha1.Kyma{}, kyma.IndexModules, func(o client.Object) []string {
-			k, _ := o.(*v1alpha1.Kyma)
-			return namesOf(k)
-		}).
 		WithInterceptorFuncs(interceptor.Funcs{
 			SubResourceUpdate: func(ctx context.Context, c client.Client, _ string, o client.Object, opts ...client.SubResourceUpdateOption) error {
 				if b.conflict {
@@ -73,8 +72,42 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 				return c.Status().Update(ctx, o, opts...)
 			},
 		}).Build()
-	b.r = &reconciler{client: b.client, spread: 5 * time.Minute, now: func() time.Time { return noon }, record: b, log: logging.NewNopLogger()}
+	b.r = &reconciler{client: b.client, fleet: fleetOf(b.client), spread: 5 * time.Minute, now: func() time.Time { return noon }, record: b, log: logging.NewNopLogger()}
 	return b
+}
+
+// A kind lists the objects of one kind with a client.
+type kind[T client.Object] struct {
+	client client.Client
+	list   client.ObjectList
+}
+
+// newIndexer returns an empty indexer of objects, with the index of Kymas by their modules.
+func newIndexer() toolscache.Indexer {
+	return toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{kyma.IndexModules: func(o any) ([]string, error) {
+		if k, ok := o.(*v1alpha1.Kyma); ok {
+			return namesOf(k), nil
+		}
+		return nil, nil
+	}})
+}
+
+// Objects implements the interfaces of a fleet.
+func (k kind[T]) Objects(ctx context.Context) (cached.Objects[T], error) {
+	i := newIndexer()
+	if err := k.client.List(ctx, k.list); err != nil {
+		return cached.Objects[T]{}, err
+	}
+	return cached.NewObjects[T](i), apimeta.EachListItem(k.list, func(o runtime.Object) error { return i.Add(o.DeepCopyObject()) })
+}
+
+// fleetOf returns the fleet that a client can read.
+func fleetOf(c client.Client) fleet {
+	return fleet{
+		kymas:          kind[*v1alpha1.Kyma]{c, &v1alpha1.KymaList{}},
+		configs:        kind[*v1alpha1.ProviderConfig]{c, &v1alpha1.ProviderConfigList{}},
+		clusterConfigs: kind[*v1alpha1.ClusterProviderConfig]{c, &v1alpha1.ClusterProviderConfigList{}},
+	}
 }
 
 func (b *bench) Event(_ runtime.Object, e event.Event) {

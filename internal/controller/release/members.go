@@ -10,63 +10,107 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/catalogue"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/cached"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/kyma"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 	"github.com/crossplane-contrib/provider-kyma/internal/maintenance"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
-	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/rollout"
 )
+
+// A fleet contains the Kymas and the configs of their clusters, as they are in the cache. A pass considers those of the whole fleet.
+type fleet struct {
+	kymas interface {
+		Objects(ctx context.Context) (cached.Objects[*v1alpha1.Kyma], error)
+	}
+	configs interface {
+		Objects(ctx context.Context) (cached.Objects[*v1alpha1.ProviderConfig], error)
+	}
+	clusterConfigs interface {
+		Objects(ctx context.Context) (cached.Objects[*v1alpha1.ClusterProviderConfig], error)
+	}
+}
+
+// kymasOf returns the Kymas that have the module of a ModuleReleaseMeta, or must have it.
+func (f *fleet) kymasOf(ctx context.Context, m *v1alpha1.ModuleReleaseMeta) ([]*v1alpha1.Kyma, error) {
+	all, err := f.kymas.Objects(ctx)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot list Kymas")
+	}
+	if m.Spec.Mandatory != nil {
+		return all.All(), nil
+	}
+	found, err := all.By(kyma.IndexModules, m.Spec.ModuleName)
+	return found, errors.Wrap(err, "cannot list Kymas")
+}
+
+// connections returns a function that returns the condition Reachable of the cluster of a Kyma. It is False if the ProviderConfig does not exist.
+func (f *fleet) connections(ctx context.Context) (func(k *v1alpha1.Kyma) xpv2.Condition, error) {
+	configs, err := f.configs.Objects(ctx)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot list ProviderConfigs")
+	}
+	shared, err := f.clusterConfigs.Objects(ctx)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot list ClusterProviderConfigs")
+	}
+	return func(k *v1alpha1.Kyma) xpv2.Condition {
+		ref := k.Spec.ProviderConfigReference
+		if ref == nil {
+			return xpv2.Condition{}
+		}
+		if ref.Kind == v1alpha1.ClusterProviderConfigKind {
+			if c, ok := shared.Get("", ref.Name); ok {
+				return c.GetCondition(v1alpha1.TypeReachable)
+			}
+		} else if c, ok := configs.Get(k.Namespace, ref.Name); ok {
+			return c.GetCondition(v1alpha1.TypeReachable)
+		}
+		return xpv2.Condition{Status: corev1.ConditionFalse}
+	}, nil
+}
 
 // members returns the Kymas that have the module of a ModuleReleaseMeta from a channel. It reads only from the cache.
 func (r *reconciler) members(ctx context.Context, m *v1alpha1.ModuleReleaseMeta, t target, status *v1alpha1.ChannelRollout, now time.Time) (
 	[]rollout.Member, error,
 ) {
-	options := []client.ListOption{client.UnsafeDisableDeepCopy}
-	if m.Spec.Mandatory == nil {
-		options = append(options, client.MatchingFields{kyma.IndexModules: m.Spec.ModuleName})
+	kymas, err := r.fleet.kymasOf(ctx, m)
+	if err != nil {
+		return nil, err
 	}
-	l := &v1alpha1.KymaList{}
-	if err := r.client.List(ctx, l, options...); err != nil {
-		return nil, errors.Wrap(err, "cannot list Kymas")
+	connectionOf, err := r.fleet.connections(ctx)
+	if err != nil {
+		return nil, err
 	}
 	if status != nil && status.Version != t.release.Version {
 		status = nil
 	}
-	out := make([]rollout.Member, 0, len(l.Items))
-	for i := range l.Items {
-		k := &l.Items[i]
-		if !isMember(k, m, t.channel) {
+	a := newAssessor(m, t)
+	out := make([]rollout.Member, 0, len(kymas))
+	for _, k := range kymas {
+		if !a.isMember(k) {
 			continue
 		}
-		member := memberOf(k, m.Spec.ModuleName, t)
+		member := a.memberOf(k)
 		member.Held = isHeld(k, m.Spec.ModuleName)
 		if member.Updated {
 			member.Waiting = member.Held && !member.Ready
 		} else {
-			member.Waiting = member.Held || isUpgrade(k, m.Spec.ModuleName, t) && waits(k, t, status, now)
+			member.Waiting = member.Held || a.isUpgrade(k) && waits(k, t, status, now)
 		}
-		c, err := r.connectionOf(ctx, k)
-		if err != nil {
-			return nil, err
-		}
-		member.Offline, member.Since = c.Status == corev1.ConditionFalse, later(member.Since, c.LastTransitionTime.Time)
+		connection := connectionOf(k)
+		member.Offline, member.Since = connection.Status == corev1.ConditionFalse, later(member.Since, connection.LastTransitionTime.Time)
 		out = append(out, member)
 	}
 	return out, nil
-}
-
-func isMember(k *v1alpha1.Kyma, m *v1alpha1.ModuleReleaseMeta, channel string) bool {
-	return !meta.WasDeleted(k) && catalogue.Selects(m, k.Labels) && follows(k, m.Spec.ModuleName, channel)
 }
 
 // follows reports whether a Kyma has a module from a channel.
@@ -83,10 +127,8 @@ func follows(k *v1alpha1.Kyma, name, channel string) bool {
 // not supported, or one of both is only planned.
 func isHeld(k *v1alpha1.Kyma, name string) bool {
 	forbidden := false
-	// A resolver allocates a lot, and a fleet has thousands of Kymas with the default.
-	isDefault := slices.Equal(k.Spec.ManagementPolicies, xpv2.ManagementPolicies{xpv2.ManagementActionAll})
-	if policies := k.Spec.ManagementPolicies; policies != nil && !isDefault {
-		r := managed.NewManagementPoliciesResolver(true, policies)
+	if policies := k.Spec.ManagementPolicies; policies != nil {
+		r := settings.CheckerOf(true, policies)
 		forbidden = !r.ShouldUpdate() || r.Validate() != nil
 	}
 	return meta.IsPaused(k) || isPlanned(k, name) || forbidden
@@ -99,10 +141,34 @@ func isPlanned(k *v1alpha1.Kyma, name string) bool {
 	})
 }
 
-// memberOf returns the state of a Kyma in the rollout of a version, from its status.
-func memberOf(k *v1alpha1.Kyma, name string, t target) rollout.Member {
+// An assessor reads the state of Kymas in the rollout of a version. It remembers what many Kymas have in common.
+type assessor struct {
+	module string
+	target target
+	// selector selects the Kymas that the release is for.
+	selector labels.Selector
+	waves    rollout.Waves
+	// upgrades contains whether the version of the target is higher than an installed one.
+	upgrades map[string]bool
+}
+
+func newAssessor(m *v1alpha1.ModuleReleaseMeta, t target) *assessor {
+	return &assessor{
+		module: m.Spec.ModuleName, target: t, selector: catalogue.SelectorOf(m), waves: rollout.WavesOf(t.policy), upgrades: map[string]bool{},
+	}
+}
+
+// isMember reports whether a Kyma takes part in the rollout.
+func (a *assessor) isMember(k *v1alpha1.Kyma) bool {
+	return !meta.WasDeleted(k) && a.selector.Matches(labels.Set(k.Labels)) && follows(k, a.module, a.target.channel)
+}
+
+// memberOf returns the state of a Kyma, from its status.
+func (a *assessor) memberOf(k *v1alpha1.Kyma) rollout.Member {
+	name, t := a.module, a.target
+	at := a.waves.Position(name, t.release.Version, rollout.Kyma{UID: k.UID, Labels: k.Labels})
 	out := rollout.Member{
-		Namespace: k.Namespace, Name: k.Name, Wave: rollout.WaveOf(t.policy, k.Labels), Hash: rollout.Hash(k.UID, name, t.release.Version),
+		Namespace: k.Namespace, Name: k.Name, Wave: at.Wave, Hash: at.Hash,
 		Since: k.GetCondition(xpv2.TypeReady).LastTransitionTime.Time,
 	}
 	if s := moduleOf(k, name, t); s != nil {
@@ -143,14 +209,20 @@ func isIgnored(s *v1alpha1.ModuleStatus) bool {
 	return s.Origin == v1alpha1.ModuleOriginMandatory && s.State == v1alpha1.StateWarning && s.Message == catalogue.IgnoredMessage
 }
 
-// isUpgrade reports whether the version of a release is higher than that of an installed module. Nothing else waits for a maintenance window.
-func isUpgrade(k *v1alpha1.Kyma, name string, t target) bool {
-	s := moduleOf(k, name, t)
+// isUpgrade reports whether the version of the target is higher than that of an installed module. Nothing else waits for a maintenance window.
+func (a *assessor) isUpgrade(k *v1alpha1.Kyma) bool {
+	s := moduleOf(k, a.module, a.target)
 	if s == nil || s.Version == "" {
 		return false
 	}
-	c, err := module.CompareVersions(t.release.Version, cmp.Or(s.RolledBackFrom, s.Version))
-	return err != nil || c > 0
+	installed := cmp.Or(s.RolledBackFrom, s.Version)
+	higher, ok := a.upgrades[installed]
+	if !ok {
+		c, err := module.CompareVersions(a.target.release.Version, installed)
+		higher = err != nil || c > 0
+		a.upgrades[installed] = higher
+	}
+	return higher
 }
 
 // waits reports whether a Kyma waits for a maintenance window, or defers upgrades.
@@ -165,25 +237,4 @@ func waits(k *v1alpha1.Kyma, t target, status *v1alpha1.ChannelRollout, now time
 	}
 	_, waits := maintenance.WaitAt(calendar, d, now)
 	return waits
-}
-
-// connectionOf returns the condition Reachable of the cluster of a Kyma. It is False if the ProviderConfig does not exist.
-func (r *reconciler) connectionOf(ctx context.Context, k *v1alpha1.Kyma) (xpv2.Condition, error) {
-	ref := k.Spec.ProviderConfigReference
-	if ref == nil {
-		return xpv2.Condition{}, nil
-	}
-	var o interface {
-		client.Object
-		resource.Conditioned
-	} = &v1alpha1.ProviderConfig{}
-	key := client.ObjectKey{Namespace: k.Namespace, Name: ref.Name}
-	if ref.Kind == v1alpha1.ClusterProviderConfigKind {
-		o, key.Namespace = &v1alpha1.ClusterProviderConfig{}, ""
-	}
-	err := r.client.Get(ctx, key, o, client.UnsafeDisableDeepCopy)
-	if notfound.Is(err) {
-		return xpv2.Condition{Status: corev1.ConditionFalse}, nil
-	}
-	return o.GetCondition(v1alpha1.TypeReachable), errors.Wrapf(err, "cannot get %s %s", ref.Kind, key)
 }

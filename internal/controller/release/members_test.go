@@ -79,7 +79,7 @@ func TestMemberOf(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := memberOf(tc.kyma, istio, target{channel: "regular", release: v1alpha1.Release{Version: "2.0.0"}})
+			got := newAssessor(newRelease("2.0.0"), target{channel: "regular", release: v1alpha1.Release{Version: "2.0.0"}}).memberOf(tc.kyma)
 			tc.want.Namespace, tc.want.Name = "ns", "k"
 			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreFields(rollout.Member{}, "Hash")); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)

@@ -3,6 +3,7 @@
 package release
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -17,17 +18,25 @@ import (
 // restart, the time begins again, and each Kyma must be Ready once more. Its zero value is ready to use, and it is safe for concurrent use.
 type patience struct {
 	mu    sync.Mutex
-	since map[string]map[string]struggles
+	since map[string]map[string]*struggles
 }
 
-// struggles contains since when the Kymas of a channel that are in a wave are not Ready in a version, which of them were Ready in it, and when
-// some of them last did not count, because they were offline or waiting.
+// struggles contains what is known of the Kymas of a channel that are in a wave and may have a version.
 type struggles struct {
 	version string
 	wave    int32
-	first   map[types.NamespacedName]time.Time
-	passed  map[types.NamespacedName]bool
-	away    map[types.NamespacedName]time.Time
+	kymas   map[types.NamespacedName]struggle
+	// passes is the number of passes.
+	passes uint64
+}
+
+// A struggle contains since when a Kyma is not Ready in a version, whether it was Ready in it before, and when it last did not count, because it was
+// offline or waiting.
+type struggle struct {
+	first, away time.Time
+	passed      bool
+	// seen is the number of the last pass that considered the Kyma.
+	seen uint64
 }
 
 // watch sets since when the members of a rollout are not Ready, and whether they were Ready before, and remembers it. The status is nil if the
@@ -35,53 +44,67 @@ type struggles struct {
 func (p *patience) watch(release string, status *v1alpha1.ChannelRollout, t target, members []rollout.Member, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	after := struggles{
-		version: t.release.Version, first: map[types.NamespacedName]time.Time{}, passed: map[types.NamespacedName]bool{},
-		away: map[types.NamespacedName]time.Time{},
-	}
+	s := p.strugglesOf(release, t.channel)
+	wave := int32(0)
 	if status != nil {
-		after.wave = status.Wave
+		wave = status.Wave
 	}
-	before := p.since[release][t.channel]
-	if before.version != after.version || before.wave != after.wave {
-		before = struggles{}
+	if s.version != t.release.Version || s.wave != wave {
+		*s = struggles{version: t.release.Version, wave: wave, kymas: map[types.NamespacedName]struggle{}}
 	}
+	s.passes++
+	exposed := 0
 	for i := range members {
 		if m := &members[i]; isExposed(status, t, m) {
-			after.add(m, before, now)
+			exposed++
+			s.add(m, now)
 		}
 	}
+	switch {
+	case exposed == 0:
+		s.kymas = map[types.NamespacedName]struggle{} // Deletions would keep the memory of a map until the next rollout.
+	case len(s.kymas) > exposed:
+		maps.DeleteFunc(s.kymas, func(_ types.NamespacedName, known struggle) bool { return known.seen != s.passes })
+	}
+}
+
+// strugglesOf returns what is known of the Kymas of a channel. The caller holds mu.
+func (p *patience) strugglesOf(release, channel string) *struggles {
 	if p.since == nil {
-		p.since = map[string]map[string]struggles{}
+		p.since = map[string]map[string]*struggles{}
 	}
 	if p.since[release] == nil {
-		p.since[release] = map[string]struggles{}
+		p.since[release] = map[string]*struggles{}
 	}
-	p.since[release][t.channel] = after
+	if p.since[release][channel] == nil {
+		p.since[release][channel] = &struggles{kymas: map[types.NamespacedName]struggle{}}
+	}
+	return p.since[release][channel]
 }
 
 // add adds a member, and sets what is known of it.
-func (s *struggles) add(m *rollout.Member, before struggles, now time.Time) {
+func (s *struggles) add(m *rollout.Member, now time.Time) {
 	key := types.NamespacedName{Namespace: m.Namespace, Name: m.Name}
-	if m.Offline || m.Waiting {
-		s.away[key] = now
-		return
+	before, after := s.kymas[key], struggle{seen: s.passes}
+	switch {
+	case m.Offline || m.Waiting:
+		after.away = now
+	default:
+		if !before.away.IsZero() {
+			// Its state is still that of the time before.
+			m.Since, after.away = later(m.Since, before.away), before.away
+		}
+		m.Passed = m.Updated && (m.Ready || before.passed)
+		after.passed = m.Passed
+		if !m.Updated || !m.Ready {
+			m.Unready = before.first
+			if m.Unready.IsZero() {
+				m.Unready = now
+			}
+			after.first = m.Unready
+		}
 	}
-	if away, ok := before.away[key]; ok {
-		// Its state is still that of the time before.
-		m.Since, s.away[key] = later(m.Since, away), away
-	}
-	if m.Updated && (m.Ready || before.passed[key]) {
-		m.Passed, s.passed[key] = true, true
-	}
-	if m.Updated && m.Ready {
-		return
-	}
-	first, ok := before.first[key]
-	if !ok {
-		first = now
-	}
-	m.Unready, s.first[key] = first, first
+	s.kymas[key] = after
 }
 
 // isExposed reports whether a Kyma of the current wave may have the version.

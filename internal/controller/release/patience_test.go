@@ -58,6 +58,42 @@ func TestPatience(t *testing.T) {
 	}
 }
 
+// TestPatienceForgets checks that nothing remains of a Kyma that is not in a pass, and that others stay.
+func TestPatienceForgets(t *testing.T) {
+	start := time.Unix(1000, 0)
+	active := &v1alpha1.ChannelRollout{Version: "2.0.0", Phase: v1alpha1.RolloutProgressing, Threshold: rollout.All}
+	paused := &v1alpha1.ChannelRollout{Version: "2.0.0", Phase: v1alpha1.RolloutPaused, Threshold: rollout.All}
+	in := target{channel: "regular", release: v1alpha1.Release{Version: "2.0.0"}}
+	p := &patience{}
+	for i, tc := range []struct {
+		reason string
+		status *v1alpha1.ChannelRollout
+		names  []string
+		want   []time.Duration
+		known  int
+	}{
+		{reason: "Both are seen.", status: active, names: []string{"a", "b"}, want: []time.Duration{0, 0}, known: 2},
+		{reason: "One is gone.", status: active, names: []string{"a"}, want: []time.Duration{0}, known: 1},
+		{reason: "It is back.", status: active, names: []string{"a", "b"}, want: []time.Duration{0, 2 * time.Minute}, known: 2},
+		{reason: "The rollout is paused.", status: paused, names: []string{"a", "b"}, want: []time.Duration{-1, -1}},
+		{reason: "It is resumed.", status: active, names: []string{"a", "b"}, want: []time.Duration{4 * time.Minute, 4 * time.Minute}, known: 2},
+	} {
+		var members []rollout.Member
+		for _, name := range tc.names {
+			members = append(members, rollout.Member{Name: name, Updated: true})
+		}
+		p.watch("istio", tc.status, in, members, start.Add(time.Duration(i)*time.Minute))
+		for n, want := range tc.want {
+			if got := members[n].Unready; want < 0 && !got.IsZero() || want >= 0 && !got.Equal(start.Add(want)) {
+				t.Errorf("%s %s: want %s after the start, got %s", tc.reason, members[n].Name, want, got)
+			}
+		}
+		if got := len(p.strugglesOf("istio", "regular").kymas); got != tc.known {
+			t.Errorf("%s want %d Kymas, got %d", tc.reason, tc.known, got)
+		}
+	}
+}
+
 // TestOwnersCannotStop checks that what the owner of a Kyma requests for a module neither blocks nor fails the rollout for all others.
 func TestOwnersCannotStop(t *testing.T) {
 	cases := map[string]struct {
@@ -113,7 +149,7 @@ func TestOwnersCannotStop(t *testing.T) {
 				Name: "istio", Channel: v1alpha1.MandatoryChannel, Version: "2.0.0", State: v1alpha1.StateProcessing, Origin: v1alpha1.ModuleOriginMandatory,
 			}}
 			tc.change(k)
-			got := memberOf(k, "istio", target{channel: v1alpha1.MandatoryChannel, release: v1alpha1.Release{Version: "2.0.0"}})
+			got := newAssessor(newRelease("2.0.0"), target{channel: v1alpha1.MandatoryChannel, release: v1alpha1.Release{Version: "2.0.0"}}).memberOf(k)
 			if got.Installed != tc.want.Installed || got.Updated != tc.want.Updated || got.Ready != tc.want.Ready || isHeld(k, "istio") != tc.held {
 				t.Errorf("%s want %+v, held %t, got %+v", tc.reason, tc.want, tc.held, got)
 			}

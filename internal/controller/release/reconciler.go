@@ -36,6 +36,7 @@ const (
 
 type reconciler struct {
 	client client.Client
+	fleet  fleet
 	spread time.Duration
 	now    func() time.Time
 	record event.Recorder

@@ -94,7 +94,7 @@ func TestRestart(t *testing.T) {
 	b.release(t, "1.1.0")
 	b.reconcile(t)
 	before := b.get(t)
-	b.r = &reconciler{client: b.client, spread: b.r.spread, now: func() time.Time { return noon.Add(time.Second) }, record: b, log: b.r.log}
+	b.r = &reconciler{client: b.client, fleet: b.r.fleet, spread: b.r.spread, now: func() time.Time { return noon.Add(time.Second) }, record: b, log: b.r.log}
 	after, events, writes, _ := b.reconcile(t)
 	if diff := cmp.Diff(before.Status, after.Status); diff != "" || len(events) > 0 || writes > 0 {
 		t.Errorf("a restart has %d writes and events %q; -before, +after:\n%s", writes, events, diff)

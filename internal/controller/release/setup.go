@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/cached"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/sharding"
 )
@@ -47,7 +48,13 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		return errors.Wrap(err, "cannot index ModuleReleaseMetas")
 	}
 	r := &reconciler{
-		client: mgr.GetClient(), spread: o.Spread, now: time.Now, record: settings.Recorder(mgr, name),
+		client: mgr.GetClient(),
+		fleet: fleet{
+			kymas:          cached.Of(mgr.GetCache(), &v1alpha1.Kyma{}),
+			configs:        cached.Of(mgr.GetCache(), &v1alpha1.ProviderConfig{}),
+			clusterConfigs: cached.Of(mgr.GetCache(), &v1alpha1.ClusterProviderConfig{}),
+		},
+		spread: o.Spread, now: time.Now, record: settings.Recorder(mgr, name),
 		log: o.Logger.WithValues("controller", name),
 	}
 	w := &watches{client: mgr.GetClient()}
