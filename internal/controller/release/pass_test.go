@@ -84,6 +84,7 @@ func TestPassAllocates(t *testing.T) {
 			t.Fatal(err)
 		}
 		result := testing.Benchmark(func(b *testing.B) {
+			b.Helper()
 			b.ReportAllocs()
 			for range b.N {
 				_ = pass() // It succeeded above.
