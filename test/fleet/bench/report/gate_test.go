@@ -16,8 +16,8 @@ import (
 
 func TestExceededBudgets(t *testing.T) {
 	budget := Budget{Name: "x", Phase: Idle, Most: 2, Of: func(r *Result) *float64 { return r.IdleWrites }}
-	large := budget
-	large.Least = 11
+	large, positive := budget, budget
+	large.Least, positive.Positive = 11, true
 	type want struct{ Exceeded, Unchecked []string }
 	cases := map[string]struct {
 		reason string
@@ -36,6 +36,12 @@ func TestExceededBudgets(t *testing.T) {
 			reason: "The budget is that of a larger fleet.", budget: large, phase: Idle, writes: new(3.0),
 			want: want{Unchecked: []string{"x: there are fewer than 11 clusters"}},
 		},
+		"Nothing": {reason: "Nothing at all is within this budget.", budget: budget, phase: Idle, writes: new(0.0)},
+		"Uncounted": {
+			reason: "A figure that is always positive was not counted.", budget: positive, phase: Idle, writes: new(0.0),
+			want: want{Exceeded: []string{"x is 0, so nothing was counted"}},
+		},
+		"Positive": {reason: "A figure was counted.", budget: positive, phase: Idle, writes: new(1.0)},
 		"Lost": {
 			reason: "A figure that is missing is not within its budget.", budget: budget, phase: Idle,
 			want: want{Exceeded: []string{"x was not measured in phase idle"}},
