@@ -188,8 +188,10 @@ func (v *Reader) merge(ctx context.Context, namespace string, in *manifest.Insta
 // read returns the values that one reference names. The caller must not change them.
 func (v *Reader) read(ctx context.Context, namespace string, ref *v1alpha1.ValuesReference) (map[string]any, error) {
 	title := ref.Kind + " " + namespace + "/" + ref.Name
+	key := title + " " + keyOf(ref)
 	data, id, err := v.from.Values(ctx, ref.Kind, namespace, ref.Name)
 	if missing := (*config.MissingError)(nil); errors.As(err, &missing) {
+		v.parsed.Remove(key)
 		if ref.Optional {
 			return map[string]any{}, nil
 		}
@@ -199,6 +201,9 @@ func (v *Reader) read(ctx context.Context, namespace string, ref *v1alpha1.Value
 		return nil, err
 	}
 	text, ok := data[keyOf(ref)]
+	if !ok {
+		v.parsed.Remove(key)
+	}
 	switch {
 	case !ok && ref.Optional:
 		return map[string]any{}, nil
@@ -209,7 +214,7 @@ func (v *Reader) read(ctx context.Context, namespace string, ref *v1alpha1.Value
 	if ref.TargetPath != "" {
 		values, err = placeAt(ref.TargetPath, text)
 	} else {
-		values, err = v.parseOnce(title+" "+keyOf(ref), id, text)
+		values, err = v.parseOnce(key, id, text)
 	}
 	if err != nil {
 		return nil, invalid("%s: key %q: %s", title, keyOf(ref), err)

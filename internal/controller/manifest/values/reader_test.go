@@ -148,6 +148,36 @@ func TestFillFollowsChanges(t *testing.T) {
 	}
 }
 
+// TestReaderForgets checks that the values of a Secret do not stay in memory after it, or its key, was deleted.
+func TestReaderForgets(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		delete func(m *valuesMap)
+		ref    v1alpha1.ValuesReference
+	}{
+		"Object":      {"The Secret is gone.", func(m *valuesMap) { delete(m.data, "Secret/n/s") }, ref("Secret", "s", "", "")},
+		"Optional":    {"The Secret is gone, and need not exist.", func(m *valuesMap) { delete(m.data, "Secret/n/s") }, optional(ref("Secret", "s", "", ""))},
+		"Key":         {"Its key is gone.", func(m *valuesMap) { delete(m.data["Secret/n/s"], "values.yaml") }, ref("Secret", "s", "", "")},
+		"OptionalKey": {"Its key is gone, and need not exist.", func(m *valuesMap) { delete(m.data["Secret/n/s"], "values.yaml") }, optional(ref("Secret", "s", "", ""))},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := someValues()
+			v := NewReader(m)
+			if _, err := v.read(t.Context(), "n", &tc.ref); err != nil || v.parsed.Size() == 0 {
+				t.Fatalf("want that the values are kept, got %d bytes, %v", v.parsed.Size(), err)
+			}
+			tc.delete(m)
+			if _, err := v.read(t.Context(), "n", &tc.ref); (err == nil) != tc.ref.Optional {
+				t.Errorf("%s\nread(...): got %v", tc.reason, err)
+			}
+			if n := v.parsed.Size(); n > 0 {
+				t.Errorf("%s\nwant that nothing is kept, got %d bytes", tc.reason, n)
+			}
+		})
+	}
+}
+
 func TestReferencesOf(t *testing.T) {
 	mr := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "m"}}
 	mr.Spec.ForProvider.Installs = make([]v1alpha1.Install, 2)
