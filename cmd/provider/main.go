@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
+	uzap "go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -35,6 +36,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/noopupdate"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/readyourwrites"
+	"github.com/crossplane-contrib/provider-kyma/internal/lazylog"
 	"github.com/crossplane-contrib/provider-kyma/internal/metrics"
 	"github.com/crossplane-contrib/provider-kyma/internal/version"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/sandbox"
@@ -111,10 +113,11 @@ func run(ctx context.Context, f *flags) error {
 
 // logger returns the logger of the provider. Libraries only log errors, including panics, unless debug is set.
 func logger(debug bool) logging.Logger {
-	zl := zap.New(zap.UseDevMode(debug), zap.WriteTo(os.Stderr))
+	lazy := zap.RawZapOpts(uzap.WrapCore(lazylog.Core))
+	zl := zap.New(zap.UseDevMode(debug), zap.WriteTo(os.Stderr), lazy)
 	libraries := zl
 	if !debug {
-		libraries = zap.New(zap.WriteTo(os.Stderr), zap.Level(zapcore.ErrorLevel))
+		libraries = zap.New(zap.WriteTo(os.Stderr), zap.Level(zapcore.ErrorLevel), lazy)
 	}
 	ctrl.SetLogger(libraries)
 	klog.SetLogger(libraries)
