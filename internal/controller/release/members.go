@@ -127,7 +127,7 @@ func follows(k *v1alpha1.Kyma, name, channel string) bool {
 // not supported, or one of both is only planned.
 func isHeld(k *v1alpha1.Kyma, name string) bool {
 	forbidden := false
-	if policies := k.Spec.ManagementPolicies; policies != nil {
+	if policies := k.Spec.ManagementPolicies; policies != nil && !settings.AllowsAll(policies) {
 		r := settings.CheckerOf(true, policies)
 		forbidden = !r.ShouldUpdate() || r.Validate() != nil
 	}

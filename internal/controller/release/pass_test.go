@@ -74,7 +74,7 @@ func newPass(tb testing.TB, n int) func() error {
 	}
 }
 
-// TestPassAllocates checks that a pass allocates little for each Kyma, because it considers the whole fleet, and happens each second: what it
+// TestPassAllocates checks that a pass allocates little for each Kyma, because it considers the whole fleet, about each second: what it
 // copies from the cache would soon be most of the garbage of the process.
 func TestPassAllocates(t *testing.T) {
 	const few, many = 300, 1300

@@ -20,9 +20,11 @@ import (
 
 const (
 	// active is how long events about Kymas are merged while a rollout is in progress, and rest is that at other times, when they only
-	// change numbers in the status. A pass reads all Kymas that have the module.
+	// change numbers in the status.
 	active = time.Second
 	rest   = 5 * time.Second
+	// perKyma is how much longer events are merged for each Kyma, up to checkEvery, because a pass considers all Kymas that have the module.
+	perKyma = 100 * time.Microsecond
 )
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -157,10 +159,13 @@ func namesOf(k *v1alpha1.Kyma) []string {
 
 // delayOf returns how long events about the Kymas of a ModuleReleaseMeta are merged.
 func delayOf(m *v1alpha1.ModuleReleaseMeta) time.Duration {
+	delay, kymas := rest, 0
 	for i := range m.Status.Channels {
-		if isActive(m.Status.Channels[i].Phase) {
-			return active
+		c := &m.Status.Channels[i]
+		if isActive(c.Phase) {
+			delay = active
 		}
+		kymas += int(c.Total)
 	}
-	return rest
+	return min(delay+time.Duration(kymas)*perKyma, checkEvery)
 }

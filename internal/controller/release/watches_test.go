@@ -92,3 +92,31 @@ func TestWatches(t *testing.T) {
 		})
 	}
 }
+
+// TestDelayOf checks how long events about Kymas are merged.
+func TestDelayOf(t *testing.T) {
+	channel := func(phase v1alpha1.RolloutPhase, total int32) v1alpha1.ChannelRollout {
+		return v1alpha1.ChannelRollout{Phase: phase, Total: total}
+	}
+	cases := map[string]struct {
+		reason   string
+		channels []v1alpha1.ChannelRollout
+		want     time.Duration
+	}{
+		"New":     {reason: "Nothing is in progress yet.", want: 5 * time.Second},
+		"Rest":    {reason: "Only numbers change.", channels: []v1alpha1.ChannelRollout{channel(v1alpha1.RolloutComplete, 50)}, want: 5005 * time.Millisecond},
+		"Active":  {reason: "A rollout continues soon.", channels: []v1alpha1.ChannelRollout{channel(v1alpha1.RolloutProgressing, 50)}, want: 1005 * time.Millisecond},
+		"Back":    {reason: "So does a rollback.", channels: []v1alpha1.ChannelRollout{channel(v1alpha1.RolloutRollingBack, 0)}, want: time.Second},
+		"Several": {reason: "A pass considers the Kymas of all channels.", channels: []v1alpha1.ChannelRollout{channel(v1alpha1.RolloutProgressing, 4_000), channel(v1alpha1.RolloutComplete, 6_000)}, want: 2 * time.Second},
+		"Large":   {reason: "The delay has a limit.", channels: []v1alpha1.ChannelRollout{channel(v1alpha1.RolloutProgressing, 1_000_000)}, want: checkEvery},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := &v1alpha1.ModuleReleaseMeta{}
+			m.Status.Channels = tc.channels
+			if got := delayOf(m); got != tc.want {
+				t.Errorf("%s want %s, got %s", tc.reason, tc.want, got)
+			}
+		})
+	}
+}

@@ -3,7 +3,6 @@
 package settings
 
 import (
-	"slices"
 	"sync"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
@@ -18,9 +17,14 @@ var defaultChecker = sync.OnceValue(func() managed.ManagementPoliciesChecker {
 	return managed.NewManagementPoliciesResolver(true, xpv2.ManagementPolicies{xpv2.ManagementActionAll})
 })
 
+// AllowsAll reports whether management policies are the default, which allows everything.
+func AllowsAll(p xpv2.ManagementPolicies) bool {
+	return len(p) == 1 && p[0] == xpv2.ManagementActionAll
+}
+
 // CheckerOf returns a checker of management policies. Without the feature, enabled is false.
 func CheckerOf(enabled bool, p xpv2.ManagementPolicies) managed.ManagementPoliciesChecker {
-	if enabled && slices.Equal(p, xpv2.ManagementPolicies{xpv2.ManagementActionAll}) {
+	if enabled && AllowsAll(p) {
 		return defaultChecker()
 	}
 	return managed.NewManagementPoliciesResolver(enabled, p)
