@@ -34,9 +34,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/customresourcesgate"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/lazylog"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/noopupdate"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/readyourwrites"
-	"github.com/crossplane-contrib/provider-kyma/internal/lazylog"
 	"github.com/crossplane-contrib/provider-kyma/internal/metrics"
 	"github.com/crossplane-contrib/provider-kyma/internal/version"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/sandbox"

@@ -76,7 +76,7 @@ func baseLayers() []layer {
 	return []layer{
 		{path: "internal/version", level: 0},
 		{path: "internal/bytelru", level: 1},
-		{path: "internal/lazylog", level: 1},
+		{path: "internal/controller/lazylog", level: 70},
 		{path: "internal/heaptest", level: -2},
 		{path: "internal/decoding", level: -1},
 		{path: "internal/fuzztest", level: -2},
