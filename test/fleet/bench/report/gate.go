@@ -28,7 +28,8 @@ const (
 )
 
 // Budgets returns the limits of a run with 50 to 500 clusters and 3 modules. A limit that the provider does not meet yet is the measured value
-// plus a tenth, and a comment states the aim. Objects of real clusters become ready in more steps, which cause reconciles.
+// plus a tenth or, for reconciles with real clusters, a fifth, and a comment states the aim. Objects of real clusters become ready in more
+// steps, which cause reconciles.
 func Budgets(isReal bool) []Budget {
 	reconciles := 10.0
 	if isReal {
