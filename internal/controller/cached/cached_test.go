@@ -101,7 +101,7 @@ func TestKindErrors(t *testing.T) {
 		"Index": {"An index with this name exists.", func() error {
 			return Of(informers{informer: informer}, &v1alpha1.Kyma{}).Index(t.Context(), byChannel, channelOf)
 		}},
-		"By": {"There is no index with this name.", func() error {
+		"By": {"An index with this name does not exist.", func() error {
 			objects, err := Of(informers{informer: synced{informer}}, &v1alpha1.Kyma{}).Objects(t.Context())
 			if err != nil {
 				t.Fatal(err)

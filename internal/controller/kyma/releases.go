@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/labels"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -28,20 +29,20 @@ func (w *watches) usersOfTemplate(ctx context.Context, o client.Object) []reconc
 	return w.usersOfModule(ctx, name, func(k *v1alpha1.Kyma) bool { return catalogue.Concerns(k, name, t) })
 }
 
-// usersOfModule returns requests for the Kymas with a module that a function selects.
+// usersOfModule returns requests for the Kymas that a function selects among those with a module, or among all if its name is empty.
 func (w *watches) usersOfModule(ctx context.Context, name string, selects func(k *v1alpha1.Kyma) bool) []reconcile.Request {
-	kymas, err := w.fleet.Objects(ctx)
-	if err != nil {
-		return nil
+	var kymas []*v1alpha1.Kyma
+	all, err := w.fleet.Objects(ctx)
+	switch {
+	case err != nil:
+	case name == "":
+		kymas = all.All()
+	default:
+		kymas, err = all.By(IndexModules, name)
 	}
-	found, err := kymas.By(IndexModules, name)
 	if err != nil {
-		return nil
+		utilruntime.HandleErrorWithContext(ctx, err, "Cannot list the Kymas that an event concerns", "module", name)
 	}
-	return requestsFor(found, selects)
-}
-
-func requestsFor(kymas []*v1alpha1.Kyma, selects func(k *v1alpha1.Kyma) bool) []reconcile.Request {
 	var out []reconcile.Request
 	for _, k := range kymas {
 		if selects(k) {
@@ -95,12 +96,8 @@ func (w *watches) kymasOf(ctx context.Context, r *v1alpha1.ModuleReleaseMeta, se
 	if r.Spec.Mandatory == nil {
 		return w.usersOfModule(ctx, r.Spec.ModuleName, selects)
 	}
-	kymas, err := w.fleet.Objects(ctx)
-	if err != nil {
-		return nil
-	}
 	selector := catalogue.SelectorOf(r)
-	return requestsFor(kymas.All(), func(k *v1alpha1.Kyma) bool {
+	return w.usersOfModule(ctx, "", func(k *v1alpha1.Kyma) bool {
 		return (selector.Matches(labels.Set(k.Labels)) || slices.Contains(moduleNames(k), r.Spec.ModuleName)) && selects(k)
 	})
 }

@@ -92,7 +92,7 @@ func newIndexer() toolscache.Indexer {
 	}})
 }
 
-// Objects implements the interfaces of a fleet.
+// Objects implements source.
 func (k kind[T]) Objects(ctx context.Context) (cached.Objects[T], error) {
 	i := newIndexer()
 	if err := k.client.List(ctx, k.list); err != nil {

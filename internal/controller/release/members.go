@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -28,15 +29,14 @@ import (
 
 // A fleet contains the Kymas and the configs of their clusters, as they are in the cache. A pass considers those of the whole fleet.
 type fleet struct {
-	kymas interface {
-		Objects(ctx context.Context) (cached.Objects[*v1alpha1.Kyma], error)
-	}
-	configs interface {
-		Objects(ctx context.Context) (cached.Objects[*v1alpha1.ProviderConfig], error)
-	}
-	clusterConfigs interface {
-		Objects(ctx context.Context) (cached.Objects[*v1alpha1.ClusterProviderConfig], error)
-	}
+	kymas          source[*v1alpha1.Kyma]
+	configs        source[*v1alpha1.ProviderConfig]
+	clusterConfigs source[*v1alpha1.ClusterProviderConfig]
+}
+
+// A source has the objects of one kind. They must not be changed.
+type source[T client.Object] interface {
+	Objects(ctx context.Context) (cached.Objects[T], error)
 }
 
 // kymasOf returns the Kymas that have the module of a ModuleReleaseMeta, or must have it.
