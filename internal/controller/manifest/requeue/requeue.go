@@ -43,8 +43,9 @@ type Requeuer struct {
 	events chan event.GenericEvent
 	ready  func(types.NamespacedName) bool
 
-	mu          sync.Mutex
-	manifestsOf map[place]map[types.NamespacedName]bool
+	mu sync.Mutex
+	// manifestsOf contains slices, because nearly every bundle has one Manifest.
+	manifestsOf map[place][]types.NamespacedName
 	bundleOf    map[types.NamespacedName]place
 	// sharersIn holds, by cluster, the Manifests that use CRDs of other owners.
 	sharersIn map[string]map[types.NamespacedName]bool
@@ -91,7 +92,7 @@ func New(done <-chan struct{}, o ...Option) *Requeuer {
 		done:        done,
 		events:      make(chan event.GenericEvent, eventBuffer),
 		ready:       func(types.NamespacedName) bool { return false },
-		manifestsOf: map[place]map[types.NamespacedName]bool{},
+		manifestsOf: map[place][]types.NamespacedName{},
 		bundleOf:    map[types.NamespacedName]place{},
 		sharersIn:   map[string]map[types.NamespacedName]bool{},
 		buckets:     buckets{},
@@ -118,10 +119,7 @@ func (r *Requeuer) Add(id, cluster string, nn types.NamespacedName) {
 	}
 	r.drop(nn)
 	r.bundleOf[nn] = now
-	if r.manifestsOf[now] == nil {
-		r.manifestsOf[now] = map[types.NamespacedName]bool{}
-	}
-	r.manifestsOf[now][nn] = true
+	r.manifestsOf[now] = append(r.manifestsOf[now], nn)
 }
 
 // Remove removes a Manifest.
@@ -154,8 +152,8 @@ func (r *Requeuer) drop(nn types.NamespacedName) {
 	}
 	delete(r.bundleOf, nn)
 	r.share(was.cluster, nn, false)
-	delete(r.manifestsOf[was], nn)
-	if len(r.manifestsOf[was]) == 0 {
+	left := slices.DeleteFunc(r.manifestsOf[was], func(other types.NamespacedName) bool { return other == nn })
+	if r.manifestsOf[was] = left; len(left) == 0 {
 		delete(r.manifestsOf, was)
 	}
 }
@@ -223,10 +221,7 @@ func (r *Requeuer) ChangedCRD(cluster string) {
 // the last change was very recent. A pass begins after each change. Bundles in other clusters can have the same ID.
 func (r *Requeuer) Changed(cluster, id string) {
 	r.mu.Lock()
-	var names []types.NamespacedName
-	for nn := range r.manifestsOf[place{id: id, cluster: cluster}] {
-		names = append(names, nn)
-	}
+	names := slices.Clone(r.manifestsOf[place{id: id, cluster: cluster}])
 	r.mu.Unlock()
 	for _, nn := range names {
 		r.pace(nn)
