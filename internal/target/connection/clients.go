@@ -14,6 +14,8 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/informer"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
@@ -23,28 +25,12 @@ import (
 type watchClient struct {
 	watches
 
-	objects  dynamic.Interface
-	metadata metadata.Interface
-	get      notfound.GetFunc
+	// config is the config of clients for lists. Most API servers need no lists, and thousands of connections must not keep clients for them.
+	config func() *rest.Config
+	get    notfound.GetFunc
 }
 
 var _ informer.Client = &watchClient{}
-
-func newWatchClient(rc *rest.Config, client *http.Client, get notfound.GetFunc, r *reopening) (*watchClient, error) {
-	requests, err := RESTClient(rc, &http.Client{Transport: &typed{client.Transport}})
-	if err != nil {
-		return nil, err
-	}
-	o, err := dynamic.NewForConfigAndClient(rc, client)
-	if err != nil {
-		return nil, err
-	}
-	m, err := metadata.NewForConfigAndClient(rc, client)
-	if err != nil {
-		return nil, err
-	}
-	return &watchClient{objects: o, metadata: m, get: get, watches: watches{rest: requests, reopening: r}}, nil
-}
 
 // listTime is the maximum duration of a list request. Lists can be large, but no worker waits for them.
 const listTime = time.Minute
@@ -69,10 +55,20 @@ const smaller = 10
 
 func (c *watchClient) page(ctx context.Context, r informer.Resource, o metav1.ListOptions) (runtime.Object, error) {
 	ctx = transport.WithLimit(ctx, listTime)
+	rc := c.config()
+	client := &http.Client{Transport: rc.Transport}
 	if r.MetadataOnly {
-		return c.metadata.Resource(r.GroupVersionResource).List(ctx, o)
+		all, err := metadata.NewForConfigAndClient(rc, client)
+		if err != nil {
+			return nil, errors.Wrap(err, "cannot create a client")
+		}
+		return all.Resource(r.GroupVersionResource).List(ctx, o)
 	}
-	return c.objects.Resource(r.GroupVersionResource).List(ctx, o)
+	all, err := dynamic.NewForConfigAndClient(rc, client)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot create a client")
+	}
+	return all.Resource(r.GroupVersionResource).List(ctx, o)
 }
 
 // Served reports whether the cluster serves a kind.

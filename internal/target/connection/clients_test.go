@@ -59,10 +59,7 @@ func TestLargePages(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer c.Close()
-			client, err := newWatchClient(c.config, &http.Client{Transport: c.transport}, c.get, &reopening{allow: c.transport.Refusal, isOpen: c.transport.IsOpen})
-			if err != nil {
-				t.Fatal(err)
-			}
+			client := &watchClient{watches: watches{rest: c.rest, reopening: &reopening{allow: c.transport.Refusal, isOpen: c.transport.IsOpen}}, config: c.Config, get: c.get}
 			list, err := client.List(t.Context(), informer.Resource{
 				GroupVersionResource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "widgets"},
 			}, metav1.ListOptions{Limit: 500})

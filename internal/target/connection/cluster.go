@@ -35,13 +35,14 @@ const openingTime = 100 * time.Millisecond
 
 // A Cluster is the connection to one target cluster. All its clients share one transport.
 type Cluster struct {
-	config    *rest.Config
 	transport *transport.Transport
-	rest      *rest.RESTClient
-	mapper    *mapper.Mapper
-	informer  *informer.Cache
-	identity  string
-	done      func()
+	// agent is the User-Agent of requests.
+	agent    string
+	rest     *rest.RESTClient
+	mapper   *mapper.Mapper
+	informer *informer.Cache
+	identity string
+	done     func()
 	// impersonates is the user that the credentials impersonate, if any.
 	impersonates string
 
@@ -132,17 +133,13 @@ func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 		return nil, errors.Wrap(err, "cannot connect with these credentials")
 	}
 	c.impersonates = rc.Impersonate.UserName
-	c.transport, c.config, c.identity = t, shared(rc, t), identityOf(rc, t.Host())
+	c.transport, c.agent, c.identity = t, rc.UserAgent, identityOf(rc, t.Host())
 	c.silence = &silence{heard: t.Heard, resumed: c.recovered}
-	client := &http.Client{Transport: t}
-	if c.rest, err = RESTClient(c.config, client); err != nil {
+	if c.rest, err = RESTClient(c.Config(), &http.Client{Transport: &typed{t}}); err != nil {
 		return nil, errors.Wrap(err, "cannot create a client")
 	}
 	c.reopening = &reopening{line: o.Openings.NewLine(1), allow: t.Refusal, isOpen: t.IsOpen}
-	watcher, err := newWatchClient(c.config, client, c.get, c.reopening)
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot create a client")
-	}
+	watcher := &watchClient{watches: watches{rest: c.rest, reopening: c.reopening}, config: c.Config, get: c.get}
 	c.mapper = mapper.New(c.get, o.Builtin)
 	options := []informer.Option{informer.WithRelisted(c.doubtUID), informer.WithBudget(o.Budget)}
 	if o.Log != nil {
@@ -171,18 +168,6 @@ func logSlowed(log logging.Logger, host string) {
 	}
 }
 
-// shared returns a REST config that any number of clients can use. They send their requests through the transport, which
-// has the credentials.
-func shared(rc *rest.Config, t *transport.Transport) *rest.Config {
-	return &rest.Config{
-		Host:           t.URL(),
-		Transport:      t,
-		QPS:            -1,
-		UserAgent:      rc.UserAgent,
-		WarningHandler: rest.NoWarnings{},
-	}
-}
-
 // RESTClient returns a client for any path. Its codec decodes only the types that all API servers return, mainly Status.
 func RESTClient(rc *rest.Config, client *http.Client) (*rest.RESTClient, error) {
 	rc = rest.CopyConfig(rc)
@@ -206,8 +191,11 @@ func (c *Cluster) Impersonates() string { return c.impersonates }
 // REST returns a REST client for absolute paths.
 func (c *Cluster) REST() rest.Interface { return c.rest }
 
-// Config returns a REST config for other clients. It shares the connection and contains no credentials.
-func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.config) }
+// Config returns a REST config for other clients, of which there can be any number. They send their requests through the transport, which has the
+// credentials.
+func (c *Cluster) Config() *rest.Config {
+	return &rest.Config{Host: c.transport.URL(), Transport: c.transport, QPS: -1, UserAgent: c.agent, WarningHandler: rest.NoWarnings{}}
+}
 
 // Cache returns the cache that the watches of the connection fill.
 func (c *Cluster) Cache() cluster.Cache { return c.informer }

@@ -268,10 +268,7 @@ func TestReopeningAllocates(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	client, err := newWatchClient(c.config, &http.Client{Transport: c.transport}, c.get, &reopening{allow: c.transport.Refusal, isOpen: c.transport.IsOpen})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := &watchClient{watches: watches{rest: c.rest, reopening: &reopening{allow: c.transport.Refusal, isOpen: c.transport.IsOpen}}, config: c.Config, get: c.get}
 	r := informer.Resource{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, MetadataOnly: true}
 	c.probe(transport.Probe(t.Context()))
 	c.monitor.stop() // Its probes would be counted.

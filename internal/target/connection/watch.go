@@ -79,7 +79,7 @@ func (c *watches) Watch(ctx context.Context, r informer.Resource, o metav1.ListO
 	err := c.reopening.do(ctx, func() (err error) {
 		body, err = c.rest.Get().AbsPath(path...).SetHeader("Accept", f.accept).
 			SpecificallyVersionedParams(&o, shared.parameters, schema.GroupVersion{Version: "v1"}).
-			Stream(context.WithValue(transport.WithLimit(ctx, listTime), typeKey{}, &contentType))
+			Stream(context.WithValue(transport.Detach(transport.WithLimit(ctx, listTime)), typeKey{}, &contentType))
 		return err
 	})
 	if err != nil {
@@ -133,6 +133,14 @@ func (s *stream) Idle(w informer.Waiter) bool {
 		return false
 	}
 	return true
+}
+
+// Detached returns a function that ends the watch without blocking, or nil if the watch ends with the context of its request.
+func (s *stream) Detached() func() {
+	if b, ok := s.body.(interface{ Detached() func() }); ok {
+		return b.Detached()
+	}
+	return nil
 }
 
 // Stop ends the watch.

@@ -80,11 +80,12 @@ func TestWatch(t *testing.T) {
 			}))
 			defer server.Close()
 			closed := 0
-			client := &http.Client{Transport: bodies(func(b io.ReadCloser) io.ReadCloser { return busy{&counted{b, &closed}} })}
-			c, err := newWatchClient(&rest.Config{Host: server.URL}, client, nil, &reopening{allow: func() error { return nil }, isOpen: func() bool { return true }})
+			client := &http.Client{Transport: &typed{bodies(func(b io.ReadCloser) io.ReadCloser { return busy{&counted{b, &closed}} })}}
+			requests, err := RESTClient(&rest.Config{Host: server.URL}, client)
 			if err != nil {
 				t.Fatal(err)
 			}
+			c := &watches{rest: requests, reopening: &reopening{allow: func() error { return nil }, isOpen: func() bool { return true }}}
 			got := want{}
 			s, err := c.Watch(t.Context(), informer.Resource{
 				GroupVersionResource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "widgets"},

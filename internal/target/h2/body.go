@@ -60,6 +60,19 @@ func (s *stream) Idle(w Waiter) bool {
 	return true
 }
 
+// Detach makes the body independent of the context of its request, which then needs no memory. From then on, the body ends when it is closed, when
+// the connection ends, or after the given time, at most as much later as pings are apart. Detach returns false if the body still depends on the
+// context: if it has ended, or if the connection has no pings.
+func (s *stream) Detach(until time.Time) bool {
+	s.conn.mu.Lock()
+	defer s.conn.mu.Unlock()
+	if s.conn.pool.ping == 0 || s.stop == nil || !s.stop() {
+		return false
+	}
+	s.stop, s.until = nil, until
+	return true
+}
+
 // Close ends the stream.
 func (s *stream) Close() error {
 	s.cancel(errClosed)

@@ -61,8 +61,7 @@ func Configure(t *http.Transport) *Pool {
 }
 
 // RoundTrip sends a request on an existing connection. If there is none, the http.Transport opens one for the first request, and others wait for
-// it. The http.Transport would also find existing connections, but not those that are older than its timeout for idle connections: it doesn't know
-// that they have streams.
+// it. The http.Transport does not find existing connections: it forgets them when they have been opened.
 func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	if ctx.Value(openerKey{}) != nil {
@@ -136,7 +135,7 @@ func (p *Pool) remove(c *conn) {
 	p.conns = slices.DeleteFunc(p.conns, func(other *conn) bool { return other == c })
 	p.mu.Unlock()
 	if p.transport != nil {
-		// It never forgets a connection for HTTP/2 by itself.
+		// It can know the connection if a request has opened it without this pool, and would never forget it by itself.
 		p.transport.CloseIdleConnections()
 	}
 }

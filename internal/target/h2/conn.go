@@ -83,7 +83,9 @@ type conn struct {
 	// frame is the time of the last frame, and pinged that of a ping after it, or zero. unused is the time since which there is no
 	// stream.
 	frame, pinged, unused time.Time
-	timer                 *time.Timer
+	// timer calls check, at the time due.
+	timer *time.Timer
+	due   time.Time
 	// heard is closed when the next frame arrives. It is nil if nothing waits for this.
 	heard chan struct{}
 }

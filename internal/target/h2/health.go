@@ -3,7 +3,6 @@
 package h2
 
 import (
-	"io"
 	"slices"
 	"time"
 
@@ -61,7 +60,8 @@ func (c *conn) checkLater() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err == nil && c.timer == nil {
-		c.timer = time.AfterFunc(c.pool.check(quiet{pinged: -1}).next, c.check)
+		next := c.pool.check(quiet{pinged: -1}).next
+		c.timer, c.due = time.AfterFunc(next, c.check), time.Now().Add(next)
 	}
 }
 
@@ -88,20 +88,26 @@ func (c *conn) check() {
 	if h.ping {
 		c.pinged = now
 	}
-	var stalled []*stream
+	var ends []func()
 	for _, s := range c.streams {
-		if s.isStalled(now) {
-			stalled = append(stalled, s)
+		if err := s.overdue(now); err != nil {
+			ends = append(ends, func() { s.cancel(err) })
 		}
 	}
-	c.timer.Reset(h.next)
+	c.checkIn(now, h.next)
 	c.mu.Unlock()
-	for _, s := range stalled {
-		s.cancel(io.ErrUnexpectedEOF)
+	for _, end := range ends {
+		end()
 	}
 	if h.ping {
 		c.sendPing()
 	}
+}
+
+// checkIn sets the time of the next check. The caller holds mu.
+func (c *conn) checkIn(now time.Time, d time.Duration) {
+	c.timer.Reset(d)
+	c.due = now.Add(d)
 }
 
 // sendPing sends a ping.
@@ -153,7 +159,8 @@ func (c *conn) nextFrame(within time.Duration) <-chan struct{} {
 	if c.pinged.IsZero() {
 		c.pinged = now
 		if c.timer != nil && c.pool.ping > 0 {
-			c.timer.Reset(c.pool.lost)
+			// A later check would never happen if this is called again and again.
+			c.checkIn(now, min(c.pool.lost, c.due.Sub(now)))
 		}
 		go c.sendPing() // A write can block.
 	}

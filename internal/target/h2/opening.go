@@ -57,6 +57,10 @@ func (p *Pool) open(req *http.Request, o *opening) (*http.Response, error) {
 		GotConn: func(httptrace.GotConnInfo) { p.opened(o, true, nil) },
 	})
 	resp, err := p.transport.RoundTrip(req.WithContext(context.WithValue(ctx, openerKey{}, true)))
+	if err != nil || resp.ProtoMajor == 2 {
+		// The http.Transport must forget the connection, because this pool has it. Thousands of transports would keep maps with one connection.
+		p.transport.CloseIdleConnections()
+	}
 	if err != nil {
 		return nil, err
 	}

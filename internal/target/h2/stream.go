@@ -4,6 +4,7 @@ package h2
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"strconv"
@@ -17,8 +18,10 @@ import (
 type stream struct {
 	conn *conn
 	id   uint32
-	// stop ends the observation of the context of the request.
-	stop func() bool
+	// stop ends the observation of the context of the request. It is nil if the stream is detached from it. until is the time at which a
+	// detached stream ends, and otherwise zero.
+	stop  func() bool
+	until time.Time
 
 	// changed is signaled when one of the fields below changes.
 	changed sync.Cond
@@ -164,11 +167,17 @@ func (s *stream) consumed(data []byte) bool {
 	return true
 }
 
-// isStalled reports whether a body has been idle for longer than its waiter waits. The caller holds the mutex.
-func (s *stream) isStalled(now time.Time) bool {
-	if s.waiter == nil {
-		return false
+// overdue returns the error with which the stream must end, or nil: a detached stream has a time limit, and a body can be idle for as long as
+// its waiter waits. The caller holds the mutex.
+func (s *stream) overdue(now time.Time) error {
+	if !s.until.IsZero() && now.After(s.until) {
+		return context.DeadlineExceeded
 	}
-	most := s.waiter.Patience()
-	return most > 0 && now.Sub(s.heard) > most
+	if s.waiter == nil {
+		return nil
+	}
+	if most := s.waiter.Patience(); most > 0 && now.Sub(s.heard) > most {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
 }

@@ -54,6 +54,9 @@ type Stream interface {
 	// Idle returns false if Next might return immediately, or if Next is the only way to wait for an event. Otherwise, it wakes the waiter
 	// when an event arrives or the watch ends. Until then, the watch needs no goroutine.
 	Idle(w Waiter) bool
+	// Detached returns a function that ends the watch from another goroutine, without blocking and at any time. It returns nil if the watch ends with
+	// the context of its request.
+	Detached() func()
 	// Stop ends the watch.
 	Stop()
 }
@@ -97,7 +100,7 @@ type Cache struct {
 	// sighting is the last known version of the cluster.
 	sighting sighting
 
-	// root is canceled by Close, which ends all watches; running counts them.
+	// root is canceled by Close, which also ends the watches that are independent of it; running counts the watchers.
 	root    context.Context //nolint:containedctx // It is the lifetime of the cache.
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -246,6 +249,11 @@ func (c *Cache) Close() {
 	// The lock ensures that no watch starts after this.
 	c.mu.Lock()
 	c.stop()
+	for _, k := range c.kinds {
+		k.mu.Lock()
+		k.life.end()
+		k.mu.Unlock()
+	}
 	c.mu.Unlock()
 	c.running.Wait()
 	c.budget.leave(c)

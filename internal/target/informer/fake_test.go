@@ -50,6 +50,10 @@ type fake struct {
 	cuts  bool
 	// busy is true if streams are never idle.
 	busy bool
+	// attached is true if streams end with the context of their request. silent is true if the first events of a streamed list never arrive.
+	attached, silent bool
+	// beginning is called before the response to a watch is sent. It can be nil.
+	beginning func()
 	// last is the stream of the last watch.
 	last *fakeStream
 	// padding is added to the versions of lists, events and bookmarks when they are sent.
@@ -128,10 +132,13 @@ func (f *fake) serve(yes bool) {
 }
 
 func (f *fake) Watch(ctx context.Context, r Resource, o metav1.ListOptions) (Stream, error) {
+	if f.beginning != nil {
+		f.beginning()
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if o.SendInitialEvents != nil {
-		return f.stream(ctx, r, o)
+		return f.stream(r, o)
 	}
 	if err := f.request("watch", r, o); err != nil {
 		return nil, err
@@ -148,7 +155,10 @@ func (f *fake) Watch(ctx context.Context, r Resource, o metav1.ListOptions) (Str
 			f.send(w, e.Type, u)
 		}
 	}
-	f.last = &fakeStream{Interface: w, ctx: ctx, reads: f.reads, cut: f.cuts, busy: f.busy}
+	f.last = &fakeStream{Interface: w, reads: f.reads, cut: f.cuts, busy: f.busy}
+	if f.attached {
+		f.last.ctx = ctx
+	}
 	return f.last, nil
 }
 
@@ -207,7 +217,7 @@ func (f *fake) waiting() Waiter {
 }
 
 // stream returns a streamed list. The caller holds the lock.
-func (f *fake) stream(ctx context.Context, r Resource, o metav1.ListOptions) (Stream, error) {
+func (f *fake) stream(r Resource, o metav1.ListOptions) (Stream, error) {
 	if !f.streams {
 		return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil)
 	}
@@ -215,6 +225,9 @@ func (f *fake) stream(ctx context.Context, r Resource, o metav1.ListOptions) (St
 		return nil, err
 	}
 	w := watch.NewRaceFreeFake()
+	if f.silent {
+		return &fakeStream{Interface: w}, nil
+	}
 	for _, n := range slices.Sorted(maps.Keys(f.objects)) {
 		w.Add(f.objects[n].DeepCopy())
 	}
@@ -223,13 +236,14 @@ func (f *fake) stream(ctx context.Context, r Resource, o metav1.ListOptions) (St
 	end.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
 	w.Action(watch.Bookmark, end)
 	w.Stop()
-	return &fakeStream{Interface: w, ctx: ctx}, nil
+	return &fakeStream{Interface: w}, nil
 }
 
 // A fakeStream waits for events in a goroutine, and is idle before each of them.
 type fakeStream struct {
 	watch.Interface
 
+	// ctx is the context with which the stream ends. It is nil for one that is detached, as over HTTP/2.
 	ctx context.Context
 	// reads is true if Next returns bookmarks, too.
 	reads bool
@@ -264,21 +278,32 @@ func (s *fakeStream) Idle(w Waiter) bool {
 	return true
 }
 
+func (s *fakeStream) Detached() func() {
+	if s.ctx != nil {
+		return nil
+	}
+	return s.Stop
+}
+
 func (s *fakeStream) Next() (watch.Event, error) {
 	if s.waited {
 		s.waited = false
 		return s.next, s.err
 	}
+	var done <-chan struct{}
+	if s.ctx != nil {
+		done = s.ctx.Done()
+	}
 	select {
 	case e, ok := <-s.ResultChan():
-		if !ok && s.cut {
+		switch {
+		case !ok && s.cut:
 			return e, io.ErrUnexpectedEOF
-		}
-		if !ok {
+		case !ok:
 			return e, io.EOF
 		}
 		return e, nil
-	case <-s.ctx.Done():
+	case <-done:
 		return watch.Event{}, s.ctx.Err()
 	}
 }

@@ -59,8 +59,8 @@ type kind struct {
 	// resting is the current pause between two requests, or nil. requested is true if the next one must be skipped.
 	resting   *rest
 	requested bool
-	// stop ends the watch, and abort ends the current attempt.
-	stop, abort context.CancelFunc
+	// life is that of the current watcher, or nil.
+	life *lifetime
 	// parked is true after Park has removed the kind from the cache.
 	parked bool
 	// counted is the size of the objects as counted in the size of the cache.
@@ -68,7 +68,7 @@ type kind struct {
 }
 
 func newKind(c *Cache, gk schema.GroupKind) *kind {
-	return &kind{cache: c, gk: gk, objects: newObjects(), used: time.Now(), stop: func() {}, abort: func() {}}
+	return &kind{cache: c, gk: gk, objects: newObjects(), used: time.Now()}
 }
 
 // watches reports whether a version needs no new watch, because it or another version that the cluster serves is watched.
@@ -89,12 +89,12 @@ func (k *kind) start(gvk schema.GroupVersionKind, r Resource) {
 	if k.gvk == gvk {
 		return
 	}
-	k.stop()
-	ctx, stop := context.WithCancel(k.cache.root)
-	k.gvk, k.stop, k.err, k.synced = gvk, stop, nil, false
+	k.life.end()
+	k.gvk, k.err, k.synced = gvk, nil, false
 	k.attempt++
 	k.tried = time.Now()
-	w := &watcher{kind: k, ctx: ctx, resource: r}
+	w := &watcher{kind: k, resource: r}
+	k.life = &w.life
 	k.cache.running.Add(1) // The watcher subtracts it when it ends.
 	go w.run()
 }
@@ -106,7 +106,7 @@ func (k *kind) end(since time.Time) bool {
 	if !k.used.Before(since) || len(k.objects.known) > 0 || len(k.waiting) > 0 {
 		return false
 	}
-	k.stop()
+	k.life.end()
 	k.gvk = schema.GroupVersionKind{}
 	return true
 }

@@ -119,7 +119,7 @@ func (k *kind) drop(err error) []change {
 		}
 	}
 	k.count()
-	k.abort()
+	k.life.abort()
 	k.broadcast()
 	return changes
 }

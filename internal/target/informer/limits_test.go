@@ -109,15 +109,16 @@ func TestTooManyStreamed(t *testing.T) {
 	c := New(newFake(), mapping, fakeInterpreter{}, WithLimits(Limits{Objects: 2}))
 	defer c.Close()
 	k := c.kind(secrets.GroupKind())
-	aborted := false
-	k.abort = func() { aborted = true }
+	w := &watcher{kind: k}
+	w.turn(true)
+	k.life = &w.life
 	counted := k.newTally()
 	for i := range 4 {
 		if err := counted.event(watch.Event{Type: watch.Added, Object: metadata(i, i+1)}); isTooMany(err) {
 			k.exceeded(err)
 		}
 	}
-	expect(t, "the attempt ends", true, aborted)
+	expect(t, "the attempt ends", true, w.over() != nil)
 	if err := k.replace(counted.states, "9"); !isTooMany(err) {
 		t.Errorf("replace(...): got %v, want a TooManyError", err)
 	}

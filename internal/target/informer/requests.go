@@ -45,7 +45,7 @@ func (k *kind) isSteady() bool {
 func (k *kind) park() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.stop()
+	k.life.end()
 	k.objects.clear()
 	k.count()
 	k.synced, k.err, k.failed = false, errParked, k.attempt
@@ -91,15 +91,6 @@ func (k *kind) list(ctx context.Context, r Resource) (*tally, error) {
 			return counted, k.answered(ctx, err)
 		}
 	}
-}
-
-// attemptContext returns a context for one attempt to list and watch, which abort cancels.
-func (k *kind) attemptContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, abort := context.WithCancel(ctx)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.abort = abort
-	return ctx, abort
 }
 
 // watch begins a watch with a list.

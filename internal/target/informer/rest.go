@@ -10,10 +10,7 @@ import (
 
 // rest parks the watcher for the duration of a pause, or until the kind is requested or the current attempt ends.
 func (w *watcher) rest(pause time.Duration) progress {
-	k, ctx := w.kind, w.ctx
-	if w.attempt != nil {
-		ctx = w.attempt
-	}
+	k, ctx := w.kind, w.context()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.requested {

@@ -55,14 +55,20 @@ func (e *checkError) Unwrap() error { return e.err }
 // not older than the one to resume from, because its storage was restored: an API server accepts such a watch, but sends nothing until it has
 // reached the version.
 func (w *watcher) resume(o metav1.ListOptions) (Stream, error) {
-	stream, err := w.kind.request(w.attempt, w.resource, o)
+	stream, err := w.kind.request(w.context(), w.resource, o)
 	if err != nil || !w.down && !w.lost {
 		return stream, err
 	}
+	kept := false
+	defer func() {
+		if !kept { // Also if the check panics.
+			stream.Stop()
+		}
+	}()
 	if err := w.check(); err != nil {
-		stream.Stop()
 		return nil, err
 	}
+	kept = true
 	return stream, nil
 }
 
@@ -71,7 +77,7 @@ func (w *watcher) resume(o metav1.ListOptions) (Stream, error) {
 func (w *watcher) check() error {
 	newest, err := "", error(nil)
 	if !w.down {
-		newest, err = w.kind.cache.sighting.get(w.attempt, w.newest)
+		newest, err = w.kind.cache.sighting.get(w.context(), w.newest)
 	}
 	if err == nil && (w.down || older(newest, w.version)) {
 		newest, err = w.newest()
@@ -87,7 +93,7 @@ func (w *watcher) check() error {
 
 // newest returns the resource version of the cluster. It sends a list request for at most one object.
 func (w *watcher) newest() (string, error) {
-	list, err := w.kind.cache.client.List(w.attempt, w.resource, metav1.ListOptions{Limit: 1})
+	list, err := w.kind.cache.client.List(w.context(), w.resource, metav1.ListOptions{Limit: 1})
 	if err != nil {
 		return "", err
 	}

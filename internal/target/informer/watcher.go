@@ -3,7 +3,6 @@
 package informer
 
 import (
-	"context"
 	"io"
 	"math/rand/v2"
 	"time"
@@ -47,15 +46,12 @@ const (
 // goroutine that works.
 type watcher struct {
 	kind     *kind
-	ctx      context.Context //nolint:containedctx // It is the lifetime of the watcher.
 	resource Resource
+	life     lifetime
 
-	// attempt is the context of the current attempt to list and watch, or nil. began is its start, and pause is the last pause
-	// between two attempts.
-	attempt context.Context //nolint:containedctx // It is the lifetime of the attempt.
-	abort   context.CancelFunc
-	began   time.Time
-	pause   time.Duration
+	// began is the start of the current attempt to list and watch, and pause is the last pause between two attempts.
+	began time.Time
+	pause time.Duration
 	// listed is true after the list of the attempt, and version is the last resource version.
 	listed  bool
 	version string
@@ -92,15 +88,15 @@ const (
 	ended
 )
 
-// run works until the watcher is parked or its context ends.
+// run works until the watcher is parked or must end.
 func (w *watcher) run() {
 	for {
-		if w.ctx.Err() != nil {
+		if w.isEnded() {
 			w.endAttempt()
 			w.kind.cache.running.Done()
 			return
 		}
-		if w.attempt == nil && !w.beginAttempt() {
+		if !w.life.attempting && !w.beginAttempt() {
 			continue
 		}
 		if w.step() == parked {
@@ -116,14 +112,14 @@ func (w *watcher) step() progress {
 		now, err = w.work()
 		return err
 	})
-	if now == parked || now == working && err == nil && w.attempt.Err() == nil {
+	if now == parked || now == working && err == nil && w.over() == nil {
 		return now
 	}
 	if e := (*panics.Error)(nil); errors.As(err, &e) {
 		k.fail(e)
 	}
 	w.endAttempt()
-	if w.ctx.Err() != nil {
+	if w.isEnded() {
 		return working
 	}
 	if err != nil {
@@ -136,40 +132,41 @@ func (w *watcher) step() progress {
 	return w.rest(w.pause + rand.N(w.pause/2)) //nolint:gosec // Jitter needs no secrecy.
 }
 
-// beginAttempt begins to list and watch when the kind has a slot. It returns false if the context ends.
+// beginAttempt begins to list and watch when the kind has a slot. It returns false if the watcher must end before.
 func (w *watcher) beginAttempt() bool {
-	if !w.kind.takeSlot(w.ctx) {
+	if !w.kind.takeSlot(w.context()) {
 		return false
 	}
 	w.kind.begin()
+	w.turn(true)
 	w.began = time.Now()
-	w.attempt, w.abort = w.kind.attemptContext(w.ctx)
 	w.listed, w.version, w.resuming, w.lost, w.internal = false, "", time.Time{}, false, internalErrors{}
 	return true
 }
 
-// endAttempt ends the watch and the context of the attempt.
+// endAttempt ends the watch and the attempt.
 func (w *watcher) endAttempt() {
 	w.endWatch()
-	if w.attempt != nil {
-		w.abort()
+	if w.life.attempting {
 		w.kind.returnSlot()
-		w.attempt = nil
+		w.turn(false)
 	}
 }
 
+// endWatch ends the current watch, if any.
 func (w *watcher) endWatch() {
 	if w.stream != nil {
-		w.stream.Stop()
-		w.stream = nil
+		stream := w.stream
+		w.follow(nil)
+		stream.Stop()
 	}
 }
 
 // work does the next part of the current attempt.
 func (w *watcher) work() (progress, error) {
 	switch {
-	case w.attempt.Err() != nil:
-		return ended, w.attempt.Err()
+	case w.over() != nil:
+		return ended, w.over()
 	case !w.listed:
 		return working, w.list()
 	case w.stream == nil:
@@ -181,15 +178,15 @@ func (w *watcher) work() (progress, error) {
 // list lists the objects: by a watch that begins with them, if the API server supports this, and otherwise by a list.
 func (w *watcher) list() error {
 	if features.FeatureGates().Enabled(features.WatchListClient) {
-		if err := w.streamList(); err == nil || w.attempt.Err() != nil {
+		if err := w.streamList(); err == nil || w.over() != nil {
 			return err
 		}
 		w.endWatch()
 	}
-	counted, err := w.kind.list(w.attempt, w.resource)
+	counted, err := w.kind.list(w.context(), w.resource)
 	if isExpired(err) {
 		// The rest of the list expired. The next attempt begins from the start.
-		counted, err = w.kind.list(w.attempt, w.resource)
+		counted, err = w.kind.list(w.context(), w.resource)
 	}
 	if err != nil {
 		return errors.Wrap(err, "cannot list")
@@ -204,11 +201,12 @@ func (w *watcher) streamList() error {
 	o := w.watchOptions()
 	o.SendInitialEvents, o.ResourceVersionMatch = &yes, metav1.ResourceVersionMatchNotOlderThan
 	w.started = time.Now()
-	stream, err := k.watch(w.attempt, w.resource, o)
+	stream, err := k.watch(w.context(), w.resource, o)
 	if err != nil {
 		return err
 	}
-	w.stream, w.ordered, w.idled = stream, true, false
+	w.follow(stream)
+	w.ordered, w.idled = true, false
 	counted := k.newTally()
 	for {
 		e, err := w.next()
@@ -219,6 +217,9 @@ func (w *watcher) streamList() error {
 			return apierrors.FromObject(e.Object)
 		}
 		if m, err := meta.Accessor(e.Object); err == nil && e.Type == watch.Bookmark && m.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
+			if over := w.over(); over != nil {
+				return over // The list can be that of another version of the kind than the current one.
+			}
 			// The end of the list counts as an event. A watch that ends here is resumed, and does not begin with another list.
 			w.listed, w.version, w.events = true, m.GetResourceVersion(), 1
 			return k.replace(counted.states, w.version)
@@ -262,10 +263,12 @@ func (w *watcher) watch() (progress, error) {
 	stream, err := w.resume(o)
 	if w.isDecided(err) {
 		w.resuming, w.lost = time.Time{}, false
-		w.stream, w.events, w.ordered, w.idled = stream, 0, w.version != "" && w.version != "0", false
-		return working, k.answered(w.attempt, err)
+		w.events, w.ordered, w.idled = 0, w.version != "" && w.version != "0", false
+		err = k.answered(w.context(), err)
+		w.follow(stream)
+		return working, err
 	}
-	if w.attempt.Err() != nil {
+	if w.over() != nil {
 		return ended, err
 	}
 	k.fail(err)
@@ -287,8 +290,8 @@ func (w *watcher) receive() (progress, error) {
 			return parked, nil
 		}
 		e, err := w.next()
-		if w.attempt.Err() != nil {
-			return ended, w.attempt.Err()
+		if over := w.over(); over != nil {
+			return ended, over
 		}
 		if err != nil {
 			return w.broken(err)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -30,8 +31,10 @@ const mostError = 64 << 10
 type body struct {
 	io.Closer
 
+	// ctx is the context of the request, which cancel cancels. It is nil if the body is detached from it. until is the time limit then.
 	ctx    context.Context //nolint:containedctx // It is the context of the request.
 	cancel context.CancelFunc
+	until  time.Time
 	guard  *guard
 	// next returns the next part to read, and io.EOF after the last one.
 	next  func() (decoding.Source, error)
@@ -55,6 +58,11 @@ type body struct {
 	// measure adds the time until the end of the response to the response times, once. It does nothing for a watch.
 	measure func()
 
+	// aborted is true after abort has ended a detached body, and waiting cancels the context with which it is read, or is nil. A lock would be held
+	// while the budget is locked, and the other way round.
+	aborted atomic.Bool
+	waiting atomic.Pointer[context.CancelFunc]
+
 	mu      sync.Mutex
 	release func()
 	closed  bool
@@ -70,7 +78,7 @@ func (g *guard) bodyOf(ctx context.Context, cancel context.CancelFunc, u *url.UR
 		b.measure = sync.OnceFunc(func() { g.times.add(time.Since(start)) })
 	}
 	s := decoding.Source{
-		Reader: resp.Body, ContentType: resp.Header.Get("Content-Type"), Expected: resp.ContentLength, Most: g.limits.AnswerBytes, Abort: cancel,
+		Reader: resp.Body, ContentType: resp.Header.Get("Content-Type"), Expected: resp.ContentLength, Most: g.limits.AnswerBytes, Abort: b.abort,
 		Failed: resp.StatusCode > http.StatusPartialContent, // As in client-go.
 	}
 	if r := resp.Request; resp.StatusCode >= http.StatusBadRequest && r != nil && r.Method == http.MethodGet {
@@ -112,7 +120,9 @@ func (b *body) load() error {
 	if err != nil {
 		return err
 	}
-	content, release, err := b.guard.budget.Read(b.ctx, s)
+	ctx, done := b.reading()
+	defer done()
+	content, release, err := b.guard.budget.Read(ctx, s)
 	b.measure()
 	if b.failed > 0 && errors.Is(err, decoding.ErrTooLarge) {
 		content, release, err = shortError(b.failed)
@@ -127,6 +137,56 @@ func (b *body) load() error {
 		b.in, b.next = nil, func() (decoding.Source, error) { return s, io.EOF }
 	}
 	return nil
+}
+
+// detach makes the body independent of the context of the request, if it can be idle and its connection has pings. It ends at the given time then.
+func (b *body) detach(until time.Time) {
+	d, ok := b.Closer.(interface{ Detach(until time.Time) bool })
+	if !ok || !d.Detach(until) {
+		return
+	}
+	b.cancel()
+	b.ctx, b.cancel, b.until = nil, func() {}, until
+}
+
+// Detached returns a function that ends the body with an error, if it is independent of the context of its request, and otherwise nil. The function
+// doesn't block, and the reader can still use what it has read.
+func (b *body) Detached() func() {
+	if b.ctx != nil {
+		return nil
+	}
+	return b.abort
+}
+
+// abort ends the request, so that its reader gets an error. It does not block.
+func (b *body) abort() {
+	if b.ctx != nil {
+		b.cancel()
+		return
+	}
+	if b.aborted.Swap(true) {
+		return
+	}
+	if cancel := b.waiting.Load(); cancel != nil {
+		(*cancel)()
+	}
+	go b.Closer.Close() // It writes to the connection.
+}
+
+// reading returns the context for reading the next part. A detached body has one only while it is read.
+func (b *body) reading() (context.Context, context.CancelFunc) {
+	if b.ctx != nil {
+		return b.ctx, func() {}
+	}
+	ctx, cancel := context.WithDeadline(context.Background(), b.until)
+	b.waiting.Store(&cancel)
+	if b.aborted.Load() {
+		cancel()
+	}
+	return ctx, func() {
+		b.waiting.Store(nil)
+		cancel()
+	}
 }
 
 // endsAfter reports whether a watch ends after an event.
@@ -201,9 +261,13 @@ func (b *body) Close() error {
 	defer b.cancel()
 	b.measure()
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.closed = true
 	b.release()
+	b.mu.Unlock()
+	if b.ctx == nil {
+		b.abort()
+		return nil
+	}
 	return b.Closer.Close()
 }
 

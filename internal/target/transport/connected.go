@@ -96,6 +96,7 @@ type contextKey int
 const (
 	probeKey contextKey = iota
 	limitKey
+	detachKey
 )
 
 // Probe returns a context for a request that is sent even if the server is not Connected. A single such request is decisive: if
@@ -108,6 +109,12 @@ func isProbe(ctx context.Context) bool { return ctx.Value(probeKey) != nil }
 func WithLimit(ctx context.Context, d time.Duration) context.Context {
 	return context.WithValue(ctx, limitKey, d)
 }
+
+// Detach returns a context for the request of a watch that need not end with it. Over HTTP/2, the watch then ends when its body is closed, at its time
+// limit, or with the connection, so that thousands of idle watches need no memory for contexts. See body.Detached.
+func Detach(ctx context.Context) context.Context { return context.WithValue(ctx, detachKey, true) }
+
+func isDetached(ctx context.Context) bool { return ctx.Value(detachKey) != nil }
 
 // limitOf returns the maximum duration of a request.
 func limitOf(ctx context.Context, usual time.Duration) time.Duration {

@@ -90,7 +90,10 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if resp.StatusCode >= http.StatusBadRequest && !isAPI(resp) {
 		withoutText(resp)
 	}
-	resp.Body = g.bodyOf(ctx, cancel, req.URL, resp, start)
+	b := g.bodyOf(ctx, cancel, req.URL, resp, start)
+	if resp.Body = b; b.watch && isDetached(ctx) {
+		b.detach(start.Add(limit))
+	}
 	return resp, nil
 }
 
