@@ -61,7 +61,7 @@ func Budgets(isReal bool) []Budget {
 		{Name: "restart_requests_per_cluster", Phase: Restart, Most: 9.9, Positive: true, Of: func(r *Result) *float64 { return r.RestartRequests }},
 		{Name: "goroutines per cluster", Phase: Idle, Most: 6, Positive: true, Of: (*Result).goroutinesPerCluster},
 		// At rest, 10,000 clusters must fit into 2 GiB.
-		{Name: "heap_mib_rest, as KiB for each of at least 500 clusters", Phase: Profiles, Most: 175, Least: fleet, Positive: true, Of: func(r *Result) *float64 {
+		{Name: "heap_mib_rest, as KiB for each of at least 500 clusters", Phase: Profiles, Most: 150, Least: fleet, Positive: true, Of: func(r *Result) *float64 {
 			const kibi = 1024
 			return times(r.HeapRest, kibi/float64(r.Clusters))
 		}},
