@@ -105,6 +105,8 @@ func TestPoolSilent(t *testing.T) {
 			c := must[*Cluster](t)(p.Get("ns/a", s.credentials("t", "")))
 			_ = c.Ready() // It begins to connect.
 			<-woken
+			// If the response to the first probe stopped halfway, this probe would last until its time limit, and no other one would begin.
+			eventually(t, "the first probe is complete", func() bool { return c.LastVersion() != "" })
 			r.stop(true)
 			var err error
 			eventually(t, "the cluster is found to be silent", func() bool {
