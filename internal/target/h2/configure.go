@@ -61,7 +61,7 @@ func Configure(t *http.Transport) *Pool {
 }
 
 // RoundTrip sends a request on an existing connection. If there is none, the http.Transport opens one for the first request, and others wait for
-// it. The http.Transport does not find existing connections: it forgets them when they have been opened.
+// it. The http.Transport does not find existing connections: it usually forgets them when they have been opened.
 func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	if ctx.Value(openerKey{}) != nil {

@@ -4,9 +4,12 @@ package h2
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
+	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"sync/atomic"
 	"testing"
@@ -58,7 +61,7 @@ func TestDetach(t *testing.T) {
 			reason: "A detached body does not end with the context.", lasts: time.Minute, want: want{detached: true},
 			after: func(cancel context.CancelFunc, _ *stream) { cancel() },
 		},
-		"Limit":  {reason: "A detached body ends at the limit.", lasts: most + time.Minute, want: want{detached: true, err: context.DeadlineExceeded}},
+		"Limit":  {reason: "A detached body ends at the limit.", lasts: most + 31*time.Second, want: want{detached: true, err: context.DeadlineExceeded}},
 		"Before": {reason: "A detached body does not end before the limit.", lasts: most - time.Minute, want: want{detached: true}},
 		"Closed": {
 			reason: "A detached body can be closed.", lasts: time.Second, want: want{detached: true, err: errClosed},
@@ -187,5 +190,54 @@ func TestForgets(t *testing.T) {
 	}
 	if n := opened.Load(); n != 1 {
 		t.Errorf("want one network connection, got %d", n)
+	}
+}
+
+// TestSlowDial checks that a connection whose opening takes longer than its request is used by the next one.
+func TestSlowDial(t *testing.T) {
+	for name, http2 := range map[string]bool{"HTTP2": true, "HTTP1": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				dials := atomic.Int64{}
+				l := &pipes{accepted: make(chan net.Conn)}
+				l.closed, l.close = context.WithCancel(t.Context())
+				s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+				s.Listener, s.EnableHTTP2, s.Config.ErrorLog = l, http2, log.New(io.Discard, "", 0)
+				s.StartTLS()
+				c := &tls.Config{RootCAs: s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs, ServerName: "example.com", MinVersion: tls.VersionTLS12}
+				tr := &http.Transport{TLSClientConfig: c, DialContext: func(context.Context, string, string) (net.Conn, error) {
+					dials.Add(1)
+					time.Sleep(10 * time.Second)
+					return l.dial(), nil
+				}}
+				Configure(tr)
+				send := func() error {
+					ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+					defer cancel()
+					req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "https://example.com/", nil)
+					resp, err := tr.RoundTrip(req)
+					if err != nil {
+						return err
+					}
+					_, _ = io.Copy(io.Discard, resp.Body)
+					return resp.Body.Close()
+				}
+				if err := send(); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("want the first request to take too long, got %v", err)
+				}
+				time.Sleep(3 * time.Second)
+				for range 2 {
+					if err := send(); err != nil {
+						t.Errorf("want the next request to use the connection, got %v", err)
+					}
+				}
+				if n := dials.Load(); n != 1 {
+					t.Errorf("want one dial, got %d", n)
+				}
+				tr.CloseIdleConnections()
+				s.CloseClientConnections()
+				s.Close()
+			})
+		})
 	}
 }

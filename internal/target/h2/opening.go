@@ -57,12 +57,13 @@ func (p *Pool) open(req *http.Request, o *opening) (*http.Response, error) {
 		GotConn: func(httptrace.GotConnInfo) { p.opened(o, true, nil) },
 	})
 	resp, err := p.transport.RoundTrip(req.WithContext(context.WithValue(ctx, openerKey{}, true)))
-	if err != nil || resp.ProtoMajor == 2 {
-		// The http.Transport must forget the connection, because this pool has it. Thousands of transports would keep maps with one connection.
-		p.transport.CloseIdleConnections()
-	}
 	if err != nil {
+		// Another request can use the connection that the http.Transport may still be opening.
 		return nil, err
+	}
+	if resp.ProtoMajor == 2 {
+		// The http.Transport must forget the connection, because this pool has it. Thousands of transports would keep a map with one connection.
+		p.transport.CloseIdleConnections()
 	}
 	resp.Request = req
 	return resp, nil

@@ -57,7 +57,7 @@ type Stream interface {
 	// Detached returns a function that ends the watch from another goroutine, without blocking and at any time. It returns nil if the watch ends with
 	// the context of its request.
 	Detached() func()
-	// Stop ends the watch.
+	// Stop ends the watch. The server may be informed later.
 	Stop()
 }
 

@@ -90,7 +90,7 @@ func (k *kind) start(gvk schema.GroupVersionKind, r Resource) {
 		return
 	}
 	k.life.end()
-	k.gvk, k.err, k.synced = gvk, nil, false
+	k.gvk, k.err, k.synced, k.parked = gvk, nil, false, false
 	k.attempt++
 	k.tried = time.Now()
 	w := &watcher{kind: k, resource: r}

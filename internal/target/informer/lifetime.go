@@ -96,8 +96,8 @@ func (l *lifetime) drop() {
 	}
 }
 
-// follow makes a stream the current watch, or nil. A watch that is independent of its context needs none from then on. If the attempt must end,
-// follow ends the watch.
+// follow makes a stream the current watch. With nil, there is no current watch. A watch that is independent of its context needs none from then on: it
+// is canceled. If the attempt must end, follow ends the watch.
 func (w *watcher) follow(s Stream) {
 	w.stream = s
 	var stop func()

@@ -58,8 +58,8 @@ type body struct {
 	// measure adds the time until the end of the response to the response times, once. It does nothing for a watch.
 	measure func()
 
-	// aborted is true after abort has ended a detached body, and waiting cancels the context with which it is read, or is nil. A lock would be held
-	// while the budget is locked, and the other way round.
+	// aborted is true after abort has ended a detached body, and waiting cancels the context with which it is read, or is nil. They are atomic because
+	// abort is called with the lock of the budget held, which is also taken with mu held.
 	aborted atomic.Bool
 	waiting atomic.Pointer[context.CancelFunc]
 
@@ -256,7 +256,8 @@ func (b *body) Take(data []byte) bool {
 	return true
 }
 
-// Close closes the body, releases its memory from the budget, and cancels the context of the request.
+// Close closes the body, releases its memory from the budget, and cancels the context of the request. If the body is detached, Close returns before the
+// server is informed, and its error is nil.
 func (b *body) Close() error {
 	defer b.cancel()
 	b.measure()

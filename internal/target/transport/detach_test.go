@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -155,6 +156,8 @@ func TestEndOfDetached(t *testing.T) {
 		content string
 		// taken is true if other responses take all memory of the budget.
 		taken bool
+		// before is called before the body is read; optional.
+		before func(b *body)
 		// after is called in another goroutine, a second after the response; optional.
 		after func(b *body)
 		want  want
@@ -174,6 +177,10 @@ func TestEndOfDetached(t *testing.T) {
 		"Waiting": {
 			reason: "It can be ended while it waits for memory.", content: strings.Repeat("x", 2*mib) + "\n", taken: true, after: (*body).abort,
 			want: want{Took: time.Second, Err: context.Canceled},
+		},
+		"Before": {
+			reason: "It does not wait for memory if it has ended.", content: strings.Repeat("x", 2*mib) + "\n", taken: true, before: (*body).abort,
+			want: want{Err: context.Canceled},
 		},
 	}
 	for name, tc := range cases {
@@ -199,6 +206,9 @@ func TestEndOfDetached(t *testing.T) {
 					t.Errorf("%s\nwant a limit of ten minutes, got %s", tc.reason, most)
 				}
 				b := resp.Body.(*body)
+				if tc.before != nil {
+					tc.before(b)
+				}
 				if tc.after != nil {
 					time.AfterFunc(time.Second, func() { tc.after(b) })
 				}
@@ -223,5 +233,32 @@ func take(t *testing.T, b *decoding.Budget) {
 		if _, _, err := b.Read(t.Context(), decoding.Source{Reader: text, ContentType: "application/json", Most: 8 * mib, Abort: func() {}}); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// stuck is a detachable body whose end cannot be written to its connection.
+type stuck struct{ detachable }
+
+func (s *stuck) Close() error {
+	<-s.closed
+	return nil
+}
+
+// TestEndDoesNotBlock checks that a detached watch can be ended although its connection is stuck: callers hold locks.
+func TestEndDoesNotBlock(t *testing.T) {
+	ends := map[string]func(b *body){"Abort": (*body).abort, "Close": func(b *body) { _ = b.Close() }}
+	for name, end := range ends {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &stuck{detachable{Reader: strings.NewReader(""), closed: make(chan struct{})}}
+				g := &guard{limits: Limits{}.withDefaults(mib), budget: decoding.New(16 * mib)}
+				resp := &http.Response{StatusCode: http.StatusOK, Body: s}
+				b := g.bodyOf(t.Context(), func() {}, &url.URL{RawQuery: "watch=true"}, resp, time.Now())
+				b.detach(time.Now().Add(time.Minute))
+				end(b) // The test would be blocked forever.
+				end(b)
+				close(s.closed)
+			})
+		})
 	}
 }

@@ -60,8 +60,8 @@ func Budgets(isReal bool) []Budget {
 		// The aim is 3.
 		{Name: "restart_requests_per_cluster", Phase: Restart, Most: 9.9, Positive: true, Of: func(r *Result) *float64 { return r.RestartRequests }},
 		{Name: "goroutines per cluster", Phase: Idle, Most: 6, Positive: true, Of: (*Result).goroutinesPerCluster},
-		// At rest, 10,000 clusters must fit into 2 GiB.
-		{Name: "heap_mib_rest, as KiB for each of at least 500 clusters", Phase: Profiles, Most: 150, Least: fleet, Positive: true, Of: func(r *Result) *float64 {
+		// At rest, 10,000 clusters must fit into 2 GiB. The heap of 500 clusters takes about 115 KiB for each; the profile is a sample.
+		{Name: "heap_mib_rest, as KiB for each of at least 500 clusters", Phase: Profiles, Most: 140, Least: fleet, Positive: true, Of: func(r *Result) *float64 {
 			const kibi = 1024
 			return times(r.HeapRest, kibi/float64(r.Clusters))
 		}},
