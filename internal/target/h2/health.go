@@ -159,7 +159,7 @@ func (c *conn) nextFrame(within time.Duration) <-chan struct{} {
 	if c.pinged.IsZero() {
 		c.pinged = now
 		if c.timer != nil && c.pool.ping > 0 {
-			// A later check would never happen if this is called again and again.
+			// The check must not become later: repeated calls would postpone it forever.
 			c.checkIn(now, min(c.pool.lost, c.due.Sub(now)))
 		}
 		go c.sendPing() // A write can block.
