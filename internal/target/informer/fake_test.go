@@ -210,10 +210,13 @@ func (f *fake) duration() int64 {
 }
 
 // waiting returns the waiter of the last watch.
-func (f *fake) waiting() Waiter {
+func (f *fake) waiting() Waiter { return f.current().waiter }
+
+// current returns the stream of the last watch.
+func (f *fake) current() *fakeStream {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.last.waiter
+	return f.last
 }
 
 // stream returns a streamed list. The caller holds the lock.

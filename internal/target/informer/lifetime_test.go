@@ -38,7 +38,7 @@ func TestEnd(t *testing.T) {
 					if err := track(t, c, secrets); err != nil {
 						t.Fatal(err)
 					}
-					k, first := c.kind(secrets.GroupKind()), server.last
+					k, first := c.kind(secrets.GroupKind()), server.current()
 					server.set("a", "", "1")
 					synctest.Wait()
 					if _, ok := c.Get(key("a")); !ok {
@@ -51,13 +51,13 @@ func TestEnd(t *testing.T) {
 					if !isStopped(first) {
 						t.Errorf("%s\nwant the watch to be stopped", tc.reason)
 					}
-					if again := server.last != first; again != tc.again {
+					if again := server.current() != first; again != tc.again {
 						t.Errorf("%s\nwant another watch: %t, got %t", tc.reason, tc.again, again)
 					}
 					if !tc.again && !tc.later {
 						c.running.Wait() // The watcher has ended.
 					}
-					if time.Sleep(2 * deniedPause); tc.later && server.last == first {
+					if time.Sleep(2 * deniedPause); tc.later && server.current() == first {
 						t.Errorf("%s\nwant another watch after a pause", tc.reason)
 					}
 				})
@@ -170,7 +170,7 @@ func TestPanicAfterWatch(t *testing.T) {
 		_, err := w.resume(metav1.ListOptions{ResourceVersion: "1", TimeoutSeconds: &seconds})
 		return err
 	})
-	if err == nil || !isStopped(server.last) {
+	if err == nil || !isStopped(server.current()) {
 		t.Errorf("want an error and a stopped watch, got %v", err)
 	}
 }
