@@ -40,7 +40,7 @@ var watched = []schema.GroupVersionKind{
 // bytes are those of the heap and of stacks.
 const (
 	mostGoroutines = 2
-	mostBytes      = 60 << 10
+	mostBytes      = 65 << 10
 )
 
 // connect connects to a cluster through a dialer, and watches.
