@@ -96,21 +96,30 @@ func (l *lifetime) drop() {
 	}
 }
 
-// follow makes a stream the current watch. With nil, there is no current watch. A watch that is independent of its context needs none from then on: it
-// is canceled. If the attempt must end, follow ends the watch.
+// follow makes a stream the current watch, or ends it if the attempt must end. If the watch does not depend on the context of the watcher, follow
+// cancels the context, because an idle watcher does not need it.
 func (w *watcher) follow(s Stream) {
-	w.stream = s
-	var stop func()
-	if s != nil {
-		stop = s.Detached()
-	}
+	stop := s.Detached()
 	w.kind.mu.Lock()
 	defer w.kind.mu.Unlock()
-	if w.life.stop = stop; stop == nil {
+	w.stream, w.life.stop = s, stop
+	if stop == nil {
 		return
 	}
 	w.life.drop()
 	if w.overLocked() != nil {
 		stop()
 	}
+}
+
+// endWatch ends the current watch, if any.
+func (w *watcher) endWatch() {
+	if w.stream == nil {
+		return
+	}
+	w.kind.mu.Lock()
+	w.life.stop = nil
+	w.kind.mu.Unlock()
+	w.stream.Stop()
+	w.stream = nil
 }

@@ -153,15 +153,6 @@ func (w *watcher) endAttempt() {
 	}
 }
 
-// endWatch ends the current watch, if any.
-func (w *watcher) endWatch() {
-	if w.stream != nil {
-		stream := w.stream
-		w.follow(nil)
-		stream.Stop()
-	}
-}
-
 // work does the next part of the current attempt.
 func (w *watcher) work() (progress, error) {
 	switch {
@@ -265,7 +256,9 @@ func (w *watcher) watch() (progress, error) {
 		w.resuming, w.lost = time.Time{}, false
 		w.events, w.ordered, w.idled = 0, w.version != "" && w.version != "0", false
 		err = k.answered(w.context(), err)
-		w.follow(stream)
+		if stream != nil {
+			w.follow(stream)
+		}
 		return working, err
 	}
 	if w.over() != nil {
