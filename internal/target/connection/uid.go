@@ -145,10 +145,14 @@ func (c *Cluster) epoch() uint64 { return c.transport.Epoch() + c.uid.doubts.Loa
 // of the request. If other connections are opened at the same time, UID sends another request.
 func (c *Cluster) identify(ctx context.Context) (*identification, error) {
 	i := &identification{epoch: c.epoch()}
-	opened := atomic.Bool{}
-	trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { opened.Store(!info.Reused) }}
+	// Another request can have dialed the connection on which this one is the first.
+	dialed, opened := atomic.Bool{}, atomic.Bool{}
+	trace := &httptrace.ClientTrace{
+		ConnectStart: func(string, string) { dialed.Store(true) },
+		GotConn:      func(info httptrace.GotConnInfo) { opened.Store(!info.Reused) },
+	}
 	var err error
-	if i.uid, err = c.askUID(httptrace.WithClientTrace(ctx, trace)); opened.Load() && c.epoch() > i.epoch {
+	if i.uid, err = c.askUID(httptrace.WithClientTrace(ctx, trace)); dialed.Load() && opened.Load() && c.epoch() > i.epoch {
 		i.epoch++
 	}
 	return i, err
