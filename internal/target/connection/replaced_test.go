@@ -3,6 +3,8 @@
 package connection
 
 import (
+	"context"
+	"crypto/tls"
 	"encoding/pem"
 	"fmt"
 	"io"
@@ -31,6 +33,8 @@ type movingServer struct {
 	uid string
 	// down makes a proxy respond instead of an API server.
 	down bool
+	// during is called while the UID is requested. It can be nil.
+	during func()
 	// asked counts the requests for the UID.
 	asked atomic.Int64
 	// listed counts the lists of Secrets, and closing expire ends the watch after the first of them. checked counts those of one Secret,
@@ -90,6 +94,9 @@ func (s *movingServer) serve(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","message":"no","code":403}`)
 	default:
 		s.asked.Add(1)
+		if s.during != nil {
+			s.during()
+		}
 		fmt.Fprintf(w, `{"metadata":{"name":"kube-system","uid":%q}}`, s.uid)
 	}
 }
@@ -170,6 +177,10 @@ func TestReplacedCluster(t *testing.T) {
 			t.Run(name+protocol, func(t *testing.T) {
 				replacing := atomic.Int64{}
 				s, c := newMovingServer(t, http2, func(*Cluster) { replacing.Add(1) })
+				if !http2 {
+					// See TestFirstContact.
+					_, _ = c.requestVersion(t.Context())
+				}
 				if uid, err := c.UID(t.Context()); uid != "a" || err != nil {
 					t.Fatalf("UID(...): %q, %v", uid, err)
 				}
@@ -250,6 +261,58 @@ func TestHiddenUID(t *testing.T) {
 			}
 			if until := c.uid.last.Load().until; until.Before(before.Add(tc.want)) || until.After(time.Now().Add(tc.want)) {
 				t.Errorf("\n%s\nUID(...): want it to be valid for %s, got %s", tc.reason, tc.want, until.Sub(before))
+			}
+		})
+	}
+}
+
+// TestFirstContact checks how often the UID is requested when two callers ask for it after each other: once, if the request was the first one on the only
+// connection. Without HTTP/2, the connection that shows this is closed. And what happened during the request counts.
+func TestFirstContact(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		http2  bool
+		// early is true if another request, which gives up, has dialed the connection.
+		early bool
+		// doubts is true if the UID is doubted during the first request.
+		doubts bool
+		want   int64
+	}{
+		"HTTP2":       {reason: "The request was the first one.", http2: true, want: 1},
+		"HTTP1":       {reason: "Another connection was opened and closed meanwhile.", want: 2},
+		"Doubts":      {reason: "Another cluster can respond from now on.", http2: true, doubts: true, want: 2},
+		"Early":       {reason: "The connection was dialed before.", http2: true, early: true, want: 1},
+		"DoubtsEarly": {reason: "The doubt is not the connection that was dialed before.", http2: true, early: true, doubts: true, want: 2},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s, c := newMovingServer(t, tc.http2, func(*Cluster) {})
+			shake := make(chan struct{})
+			if tc.early {
+				s.TLS.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+					<-shake
+					return nil, nil //nolint:nilnil // The usual config is used.
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan struct{})
+				go func() { _, _ = c.requestVersion(ctx); close(ended) }()
+				await(t, "a connection is dialed", func() bool { return c.epoch() > 0 })
+				cancel()
+				<-ended
+			}
+			s.during = func() {
+				if tc.doubts && s.asked.Load() == 1 {
+					c.doubtUID()
+				}
+			}
+			time.AfterFunc(10*time.Millisecond, func() { close(shake) })
+			for range 2 {
+				if uid, err := c.UID(t.Context()); uid != "a" || err != nil {
+					t.Fatalf("%s\nUID(...): %q, %v", tc.reason, uid, err)
+				}
+			}
+			if n := s.asked.Load(); n != tc.want {
+				t.Errorf("%s\nwant %d requests, got %d", tc.reason, tc.want, n)
 			}
 		})
 	}

@@ -44,11 +44,9 @@ const (
 
 // A conn is a connection to a server. It is an http.RoundTripper.
 type conn struct {
-	pool *Pool
-	// address is the host and port of the server.
-	address string
-	net     net.Conn
-	state   *tls.ConnectionState
+	pool  *Pool
+	net   net.Conn
+	state *tls.ConnectionState
 	// raw is the connection below TLS, or nil if it is not known.
 	raw *checkedConn
 

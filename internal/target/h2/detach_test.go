@@ -4,17 +4,17 @@ package h2
 
 import (
 	"context"
-	"crypto/tls"
 	"io"
 	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"reflect"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"golang.org/x/net/http2"
 
@@ -167,74 +167,109 @@ func TestCheckIsNotPostponed(t *testing.T) {
 	})
 }
 
-// TestForgets checks that an http.Transport does not keep a connection for HTTP/2, and that the next request uses it anyway.
+// TestForgets checks that a Pool does not keep the http.Transport that has opened its connection, whatever happened to the request that needed it.
 func TestForgets(t *testing.T) {
-	opened := atomic.Int64{}
-	url, client := start(t, func(http.ResponseWriter, *http.Request) {})
-	tr := client.Transport.(*http.Transport)
-	tr.IdleConnTimeout = 0
-	dialer := &net.Dialer{}
-	tr.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		opened.Add(1)
-		return dialer.DialContext(ctx, network, address)
+	cases := map[string]struct {
+		reason   string
+		canceled bool
+	}{
+		"Sent":     {reason: "Thousands of http.Transports would need memory, one for each cluster."},
+		"Canceled": {reason: "A request can end while the connection is opened.", canceled: true},
 	}
-	for range 3 {
-		resp, err := post(t.Context(), client, url, "x")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = resp.Body.Close()
-		if idle := reflect.ValueOf(tr).Elem().FieldByName("idleConn"); !idle.IsValid() || idle.Len() > 0 {
-			t.Errorf("want an http.Transport without idle connections, got %v", idle)
-		}
-	}
-	if n := opened.Load(); n != 1 {
-		t.Errorf("want one network connection, got %d", n)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+			s.EnableHTTP2 = true
+			s.StartTLS()
+			defer s.Close()
+			built, dialing := []weak.Pointer[http.Transport]{}, make(chan context.CancelFunc, 1)
+			p := poolOf(t, s, func(t *http.Transport) {
+				built = append(built, weak.Make(t))
+				dialer := &net.Dialer{}
+				t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+					select {
+					case cancel := <-dialing:
+						if tc.canceled {
+							cancel()
+						}
+					default: // It is not the first dial, and the test fails.
+					}
+					return dialer.DialContext(ctx, network, address)
+				}
+			})
+			for i := range 3 {
+				ctx, cancel := context.WithCancel(t.Context())
+				if i == 0 {
+					dialing <- cancel
+				}
+				resp, err := post(ctx, &http.Client{Transport: p}, s.URL, "x")
+				if err == nil {
+					_ = resp.Body.Close()
+				}
+				cancel()
+				if canceled := errors.Is(err, context.Canceled); canceled != (tc.canceled && i == 0) {
+					t.Fatalf("%s\nunexpected result of request %d: %v", tc.reason, i+1, err)
+				}
+			}
+			runtime.GC()
+			if len(built) != 1 || built[0].Value() != nil {
+				t.Errorf("%s\nwant one http.Transport that is not kept, got %d", tc.reason, len(built))
+			}
+		})
 	}
 }
 
-// TestSlowDial checks that a connection whose opening takes longer than its request is used by the next one.
+// TestSlowDial checks that a connection that is opened after its request has ended is used by the next one.
 func TestSlowDial(t *testing.T) {
-	for name, http2 := range map[string]bool{"HTTP2": true, "HTTP1": false} {
+	cases := map[string]struct {
+		reason string
+		http2  bool
+		// late is the number of requests that end before a connection is open.
+		late  int
+		dials int64
+	}{
+		"HTTP2": {reason: "All requests use the connection of the first one.", http2: true, late: 1, dials: 1},
+		"HTTP1": {reason: "The first connection only shows that the server has no HTTP/2.", late: 2, dials: 2},
+	}
+	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				dials := atomic.Int64{}
-				l := &pipes{accepted: make(chan net.Conn)}
-				l.closed, l.close = context.WithCancel(t.Context())
+				l := newPipes(t)
 				s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-				s.Listener, s.EnableHTTP2, s.Config.ErrorLog = l, http2, log.New(io.Discard, "", 0)
+				s.Listener, s.EnableHTTP2, s.Config.ErrorLog = l, tc.http2, log.New(io.Discard, "", 0)
 				s.StartTLS()
-				c := &tls.Config{RootCAs: s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs, ServerName: "example.com", MinVersion: tls.VersionTLS12}
-				tr := &http.Transport{TLSClientConfig: c, DialContext: func(context.Context, string, string) (net.Conn, error) {
+				p := pipedPool(t, s, func(context.Context) (net.Conn, error) {
 					dials.Add(1)
 					time.Sleep(10 * time.Second)
 					return l.dial(), nil
-				}}
-				Configure(tr)
+				})
 				send := func() error {
 					ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 					defer cancel()
 					req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "https://example.com/", nil)
-					resp, err := tr.RoundTrip(req)
+					resp, err := p.RoundTrip(req)
 					if err != nil {
 						return err
 					}
 					_, _ = io.Copy(io.Discard, resp.Body)
 					return resp.Body.Close()
 				}
-				if err := send(); !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("want the first request to take too long, got %v", err)
+				for range tc.late {
+					if err := send(); !errors.Is(err, context.DeadlineExceeded) {
+						t.Errorf("%s\nwant the request to take too long, got %v", tc.reason, err)
+					}
+					time.Sleep(3 * time.Second)
 				}
-				time.Sleep(3 * time.Second)
 				for range 2 {
 					if err := send(); err != nil {
-						t.Errorf("want the next request to use the connection, got %v", err)
+						t.Errorf("%s\nwant the next request to use the connection, got %v", tc.reason, err)
 					}
 				}
-				if n := dials.Load(); n != 1 {
-					t.Errorf("want one dial, got %d", n)
+				if n := dials.Load(); n != tc.dials {
+					t.Errorf("%s\nwant %d dials, got %d", tc.reason, tc.dials, n)
 				}
-				tr.CloseIdleConnections()
+				p.Close()
 				s.CloseClientConnections()
 				s.Close()
 			})

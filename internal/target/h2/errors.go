@@ -3,6 +3,9 @@
 package h2
 
 import (
+	"net"
+	"os"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"golang.org/x/net/http2"
 )
@@ -14,8 +17,13 @@ var (
 	errClosed = errors.New("the body of the response is closed")
 	errIdle   = errors.New("the connection is idle")
 	errLength = errors.New("the length of the body of the request is not the announced one")
-	// errUnused means that the server did not process the request.
-	errUnused error = unusedError{}
+	// errUnused means that the server did not process the request, which can be sent again on another connection.
+	errUnused = errors.New("the HTTP/2 connection cannot be used")
+	// errPoolClosed is the error of requests after Close.
+	errPoolClosed = errors.Wrap(net.ErrClosed, "the connections to the server were closed")
+	// errSlow is the error of an opening that took too long. It is a timeout in terms of net.Error, but not that of a context, which is the time limit of a
+	// request.
+	errSlow = errors.Wrapf(os.ErrDeadlineExceeded, "no connection was opened within %s", openTime)
 )
 
 // ErrStopped is the error of other requests on a connection that was closed to stop a request. It says nothing about the server.
@@ -23,14 +31,6 @@ var ErrStopped = errors.New("the connection was closed to stop another request")
 
 // errBody is the beginning of the error of a request whose body cannot be read.
 const errBody = "cannot read the body of the request"
-
-// An unusedError makes an http.Transport send the request again, on another connection.
-type unusedError struct{}
-
-func (unusedError) Error() string { return "the HTTP/2 connection cannot be used" }
-
-// IsHTTP2NoCachedConnError is the method by which an http.Transport recognizes the error.
-func (unusedError) IsHTTP2NoCachedConnError() {}
 
 // A resetError reports that the server ended a stream.
 type resetError struct{ code http2.ErrCode }

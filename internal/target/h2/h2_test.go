@@ -7,10 +7,12 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,10 +32,32 @@ func start(t *testing.T, h http.HandlerFunc) (string, *http.Client) {
 	s.EnableHTTP2 = true
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	c := &tls.Config{RootCAs: s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs, MinVersion: tls.VersionTLS12}
-	tr := &http.Transport{TLSClientConfig: c, IdleConnTimeout: 50 * time.Millisecond}
-	Configure(tr)
-	return s.URL, &http.Client{Transport: tr}
+	return s.URL, &http.Client{Transport: poolOf(t, s, func(t *http.Transport) { t.IdleConnTimeout = 50 * time.Millisecond })}
+}
+
+// poolOf returns a Pool for a server, whose http.Transports are changed by a function. It is closed at the end of the test.
+func poolOf(t *testing.T, s *httptest.Server, change func(*http.Transport)) *Pool {
+	t.Helper()
+	server, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := rootsOf(s)
+	p, err := New(server, func() (*http.Transport, error) {
+		out := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
+		change(out)
+		return out, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+// rootsOf returns the certificate authority of a server.
+func rootsOf(s *httptest.Server) *x509.CertPool {
+	return s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
 }
 
 // post sends a request with a body.
@@ -118,10 +142,12 @@ func TestRequests(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			url, own := start(t, tc.handler)
-			theirs := &http.Client{Transport: &http.Transport{
-				TLSClientConfig: &tls.Config{RootCAs: own.Transport.(*http.Transport).TLSClientConfig.RootCAs}, ForceAttemptHTTP2: true,
-			}}
+			s := httptest.NewUnstartedServer(tc.handler)
+			s.EnableHTTP2 = true
+			s.StartTLS()
+			defer s.Close()
+			own := &http.Client{Transport: poolOf(t, s, func(*http.Transport) {})}
+			theirs := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: rootsOf(s)}, ForceAttemptHTTP2: true}}
 			defer theirs.CloseIdleConnections()
 			var copies [2]io.Reader
 			if tc.body != nil {
@@ -131,7 +157,7 @@ func TestRequests(t *testing.T) {
 					copies = [2]io.Reader{io.MultiReader(copies[0]), io.MultiReader(copies[1])}
 				}
 			}
-			want, got := send(t, theirs, tc.method, url+"/a?b=c", copies[0]), send(t, own, tc.method, url+"/a?b=c", copies[1])
+			want, got := send(t, theirs, tc.method, s.URL+"/a?b=c", copies[0]), send(t, own, tc.method, s.URL+"/a?b=c", copies[1])
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("\n%s\nresponse: -want, +got:\n%.2000s", tc.reason, diff)
 			}
@@ -167,17 +193,24 @@ func TestConcurrent(t *testing.T) {
 
 // TestReuse checks that a connection with a stream is used for all requests, however old it is.
 func TestReuse(t *testing.T) {
-	url, c := start(t, func(w http.ResponseWriter, r *http.Request) {
+	const idle = 50 * time.Millisecond
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).Flush()
 		if r.URL.Path == "/watch" {
 			<-r.Context().Done()
 		}
+	}))
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	defer s.Close()
+	opened := atomic.Int64{}
+	p := poolOf(t, s, func(t *http.Transport) {
+		t.IdleConnTimeout, t.DialContext = idle, func(ctx context.Context, network, address string) (net.Conn, error) {
+			opened.Add(1)
+			return (&net.Dialer{}).DialContext(ctx, network, address)
+		}
 	})
-	tr, opened := c.Transport.(*http.Transport), atomic.Int64{}
-	tr.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		opened.Add(1)
-		return (&net.Dialer{}).DialContext(ctx, network, address)
-	}
+	url, c := s.URL, &http.Client{Transport: p}
 	watch, err := post(t.Context(), c, url+"/watch", "")
 	if err != nil {
 		t.Fatal(err)
@@ -186,7 +219,7 @@ func TestReuse(t *testing.T) {
 	// A connection can be idle for too long before its first stream.
 	opened.Store(0)
 	for range 3 {
-		time.Sleep(2 * tr.IdleConnTimeout)
+		time.Sleep(2 * idle)
 		resp, err := post(t.Context(), c, url, "")
 		if err != nil {
 			t.Fatal(err)

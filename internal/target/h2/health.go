@@ -130,14 +130,6 @@ func (p *Pool) Heard(within time.Duration) <-chan struct{} {
 	return c.nextFrame(within)
 }
 
-// IsOpen reports whether a connection is open, or the server responded without HTTP/2 when it was last used. Its connections are those of the
-// http.Transport.
-func (p *Pool) IsOpen() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.plain || slices.ContainsFunc(p.conns, (*conn).isOpen)
-}
-
 // isOpen reports whether streams can be opened, or could be if there were not as many already.
 func (c *conn) isOpen() bool {
 	c.mu.Lock()

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// TestUnavailable checks that a connection that the server closes before it was used fails one request, and no more: an http.Transport
+// TestUnavailable checks that a connection that the server closes before it was used fails one request, and no more: a Pool
 // tries the next one on another connection.
 func TestUnavailable(t *testing.T) {
 	cases := map[string]struct {

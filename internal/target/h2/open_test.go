@@ -26,18 +26,13 @@ func TestIsOpen(t *testing.T) {
 			server.EnableHTTP2 = tc.http2
 			server.StartTLS()
 			defer server.Close()
-			transport, ok := server.Client().Transport.(*http.Transport)
-			if !ok {
-				t.Fatal("want an *http.Transport")
-			}
-			transport = transport.Clone()
-			pool := Configure(transport)
+			pool := poolOf(t, server, func(*http.Transport) {})
 			get := func() error {
 				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
 				if err != nil {
 					return err
 				}
-				resp, err := transport.RoundTrip(req)
+				resp, err := pool.RoundTrip(req)
 				if err != nil {
 					return err
 				}

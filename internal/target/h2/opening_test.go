@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,6 +28,13 @@ type pipes struct {
 	accepted chan net.Conn
 	closed   context.Context
 	close    context.CancelFunc
+}
+
+func newPipes(t *testing.T) *pipes {
+	t.Helper()
+	p := &pipes{accepted: make(chan net.Conn)}
+	p.closed, p.close = context.WithCancel(t.Context())
+	return p
 }
 
 func (p *pipes) Accept() (net.Conn, error) {
@@ -51,6 +59,20 @@ func (p *pipes) dial() net.Conn {
 	return near
 }
 
+// pipedPool returns a Pool for a server at https://example.com/, whose connections are opened by a function.
+func pipedPool(t *testing.T, s *httptest.Server, dial func(context.Context) (net.Conn, error)) *Pool {
+	t.Helper()
+	roots := rootsOf(s)
+	p, err := New(&url.URL{Scheme: "https", Host: "example.com"}, func() (*http.Transport, error) {
+		c := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+		return &http.Transport{TLSClientConfig: c, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // TestOpening checks how many connections are opened for requests that are sent at the same time, while there is no connection.
 func TestOpening(t *testing.T) {
 	const requests = 6
@@ -69,9 +91,9 @@ func TestOpening(t *testing.T) {
 		want         want
 	}{
 		"HTTP2":    {reason: "All requests share one connection.", want: want{Dials: 1, Done: requests}},
-		"HTTP1":    {reason: "Requests that can't share a connection don't wait for each other.", http1: true, want: want{Dials: requests, Done: requests}},
+		"HTTP1":    {reason: "Requests that can't share a connection don't wait for each other, but only until it is known that they can't.", http1: true, want: want{Dials: requests + 1, Done: requests}},
 		"Refused":  {reason: "If the connection can't be opened, all requests fail at once.", fail: errRefused, want: want{Dials: 1, Refused: requests}},
-		"Canceled": {reason: "If the request that opens the connection is canceled, another one opens it.", cancel: true, want: want{Dials: 2, Done: requests - 1, Canceled: 1}},
+		"Canceled": {reason: "If the request that opens the connection is canceled, the others use it.", cancel: true, want: want{Dials: 1, Done: requests - 1, Canceled: 1}},
 		"Late":     {reason: "Requests that wait for a connection can be canceled.", late: true, want: want{Dials: 1, Done: 1, Canceled: requests - 1}},
 	}
 	for name, tc := range cases {
@@ -79,8 +101,7 @@ func TestOpening(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				all := make(chan struct{})
 				dials, arrived := atomic.Int64{}, atomic.Int64{}
-				l := &pipes{accepted: make(chan net.Conn)}
-				l.closed, l.close = context.WithCancel(t.Context())
+				l := newPipes(t)
 				s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 					// Without HTTP/2, this needs a connection for each request.
 					if arrived.Add(1) == int64(tc.want.Done) {
@@ -91,8 +112,7 @@ func TestOpening(t *testing.T) {
 				}))
 				s.Listener, s.EnableHTTP2, s.Config.ErrorLog = l, !tc.http1, log.New(io.Discard, "", 0)
 				s.StartTLS()
-				c := &tls.Config{RootCAs: s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs, ServerName: "example.com", MinVersion: tls.VersionTLS12}
-				tr := &http.Transport{TLSClientConfig: c, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				p := pipedPool(t, s, func(ctx context.Context) (net.Conn, error) {
 					dials.Add(1)
 					select {
 					case <-time.After(time.Second):
@@ -103,8 +123,7 @@ func TestOpening(t *testing.T) {
 						return nil, tc.fail
 					}
 					return l.dial(), nil
-				}}
-				p := Configure(tr)
+				})
 
 				got, mu, ends, bodies := want{}, sync.Mutex{}, sync.WaitGroup{}, []*closing{}
 				send := func(canceled bool) {
@@ -117,7 +136,7 @@ func TestOpening(t *testing.T) {
 					ends.Go(func() {
 						defer cancel()
 						req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "https://example.com/", body)
-						resp, err := tr.RoundTrip(req)
+						resp, err := p.RoundTrip(req)
 						mu.Lock()
 						defer mu.Unlock()
 						switch {
@@ -149,10 +168,10 @@ func TestOpening(t *testing.T) {
 						t.Error("want all bodies to be closed")
 					}
 				}
-				if p.openings != nil {
+				if p.opening != nil {
 					t.Error("want no opening to be left")
 				}
-				tr.CloseIdleConnections()
+				p.Close()
 				s.CloseClientConnections()
 				s.Close()
 			})

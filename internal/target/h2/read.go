@@ -222,7 +222,13 @@ func (c *conn) set(s http2.Setting) error {
 	defer c.mu.Unlock()
 	switch s.ID {
 	case http2.SettingMaxConcurrentStreams:
-		c.mostStreams = s.Val
+		if c.mostStreams = s.Val; s.Val == 0 {
+			// Each request would need a new connection, while this one stays open.
+			c.goAway = true
+			if len(c.streams) == 0 {
+				go c.fail(errGoAway)
+			}
+		}
 	case http2.SettingMaxFrameSize:
 		c.mostFrame = s.Val
 	case http2.SettingHeaderTableSize:
@@ -278,7 +284,6 @@ func (c *conn) leave(lastID uint32) {
 	}
 	unused := len(c.streams) == 0
 	c.mu.Unlock()
-	c.pool.remove(c)
 	if unused {
 		c.fail(errGoAway)
 	}

@@ -3,6 +3,7 @@
 package h2
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"golang.org/x/net/http/httpguts"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
@@ -49,6 +51,9 @@ func (c *conn) RoundTrip(req *http.Request) (*http.Response, error) {
 		c.mu.Unlock()
 		// The caller may send the body again. It is not read after the end of the stream, but its last part may still be sent.
 		s.reading.Lock()
+		if hasBody(req) {
+			_ = req.Body.Close() // The goroutine that sends it would close it at any time.
+		}
 		c.mu.Lock()
 		s.reading.Unlock()
 		return nil, err
@@ -173,18 +178,23 @@ func (c *conn) writeHeaders(w *http2.Framer, id uint32, fields []hpack.HeaderFie
 	return err
 }
 
+// authorityOf returns the host of a request. If it is not ASCII, it is in Punycode.
+func authorityOf(req *http.Request) string {
+	host := cmp.Or(req.Host, req.URL.Host)
+	if ascii, err := httpguts.PunycodeHostPort(host); err == nil {
+		return ascii
+	}
+	return host
+}
+
 // fieldsOf returns the headers of a request.
 func fieldsOf(req *http.Request, compression bool) []hpack.HeaderField {
-	host := req.Host
-	if host == "" {
-		host = req.URL.Host
-	}
 	method := req.Method
 	if method == "" {
 		method = http.MethodGet
 	}
 	out := []hpack.HeaderField{
-		{Name: ":authority", Value: host}, {Name: ":method", Value: method}, {Name: ":path", Value: req.URL.RequestURI()},
+		{Name: ":authority", Value: authorityOf(req)}, {Name: ":method", Value: method}, {Name: ":path", Value: req.URL.RequestURI()},
 		{Name: ":scheme", Value: "https"},
 	}
 	for name, values := range req.Header {

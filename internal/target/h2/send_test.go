@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -135,19 +136,21 @@ func TestSendCheck(t *testing.T) {
 func TestSendCheckAfterEncryption(t *testing.T) {
 	errCheck := errors.New("this process no longer leads")
 	received, opened := atomic.Int64{}, atomic.Int64{}
-	url, c := start(t, func(_ http.ResponseWriter, r *http.Request) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if _, err := io.ReadAll(r.Body); err == nil {
 			received.Add(1)
 		}
+	}))
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	defer s.Close()
+	p := poolOf(t, s, func(t *http.Transport) {
+		t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			opened.Add(1)
+			return (&net.Dialer{}).DialContext(ctx, network, address)
+		}
 	})
-	base := &http.Transport{TLSClientConfig: c.Transport.(*http.Transport).TLSClientConfig}
-	base.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		opened.Add(1)
-		return (&net.Dialer{}).DialContext(ctx, network, address)
-	}
-	Configure(base)
-	defer base.CloseIdleConnections()
-	c = &http.Client{Transport: base}
+	url, c := s.URL, &http.Client{Transport: p}
 	cases := []struct {
 		reason string
 		body   string

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -78,7 +79,7 @@ type Transport struct {
 	changes *atomic.Uint64
 	seen    atomic.Uint64
 	opened  func()
-	// connections are those for HTTP/2, or nil if the REST config has its own transport.
+	// connections are those for HTTP/2, or nil if the REST config has its own transport, or an address without TLS.
 	connections *h2.Pool
 	// bearer adds the token to requests. It is nil if the token can't be replaced.
 	bearer *bearer
@@ -102,7 +103,7 @@ func New(rc *rest.Config, o Options) (*Transport, error) {
 		o.Budget = decoding.Scaled()
 	}
 	changes := &atomic.Uint64{}
-	base, connections, closeAll, err := baseOf(rc, tc, counting(newPace(o).dialer(dial(tc, o.Dialer)), changes), o.Dialer, cmp.Or(o.Idle, idleTime))
+	base, connections, closeAll, err := baseOf(rc, u, tc, counting(newPace(o).dialer(dial(tc, o.Dialer)), changes), o.Dialer, cmp.Or(o.Idle, idleTime))
 	if err != nil {
 		return nil, err
 	}
@@ -123,36 +124,61 @@ func New(rc *rest.Config, o Options) (*Transport, error) {
 	}, nil
 }
 
-// baseOf returns an http.Transport, its connections for HTTP/2, and a function that closes all connections. client-go's own transport is shared
-// between all configs with the same TLS settings, and is never closed.
+// baseOf returns what sends requests, its connections for HTTP/2, or nil if there are none, and a function that closes all connections. client-go's own
+// transport is shared between all configs with the same TLS settings, and is never closed.
 func baseOf(
-	rc *rest.Config, tc *transport.Config, open connrotation.DialFunc, d *netguard.Dialer, idle time.Duration,
+	rc *rest.Config, u *url.URL, tc *transport.Config, open connrotation.DialFunc, d *netguard.Dialer, idle time.Duration,
 ) (http.RoundTripper, *h2.Pool, func(), error) {
 	if rc.Transport != nil {
 		return rc.Transport, nil, func() {}, nil
 	}
-	tlsConfig, err := transport.TLSConfigFor(tc)
-	if err != nil {
-		return nil, nil, nil, errors.Wrap(err, "TLS")
-	}
-	if tlsConfig == nil {
-		tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12}
-	}
 	connections := connrotation.NewDialer(open)
-	t := &http.Transport{
-		Proxy:               d.Proxy(rc.Proxy),
-		DialContext:         connections.DialContext,
-		TLSClientConfig:     tlsConfig,
-		TLSHandshakeTimeout: connectTime,
-		MaxIdleConnsPerHost: 25,
-		IdleConnTimeout:     idle,
-		DisableCompression:  rc.DisableCompression,
-		// A connection is closed when it receives no data, not even a response to a ping. Otherwise a watch would wait on
-		// it forever.
-		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
+	settings, proxy, uncompressed := tlsOf(tc), d.Proxy(rc.Proxy), rc.DisableCompression
+	build := func() (*http.Transport, error) {
+		tlsConfig, err := settings()
+		if err != nil {
+			return nil, err
+		}
+		return &http.Transport{
+			Proxy:               proxy,
+			DialContext:         connections.DialContext,
+			TLSClientConfig:     tlsConfig,
+			TLSHandshakeTimeout: connectTime,
+			MaxIdleConnsPerHost: 25,
+			IdleConnTimeout:     idle,
+			DisableCompression:  uncompressed,
+			// A connection is closed when it receives no data, not even a response to a ping. Otherwise a watch would wait on
+			// it forever.
+			HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
+		}, nil
 	}
-	pool := h2.Configure(t)
-	return t, pool, func() { t.CloseIdleConnections(); connections.CloseAll() }, nil
+	if u.Scheme != "https" {
+		t, err := build()
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		return t, nil, func() { t.CloseIdleConnections(); connections.CloseAll() }, nil
+	}
+	pool, err := h2.New(u, build)
+	return pool, pool, func() { connections.CloseAll(); pool.Close() }, err
+}
+
+// tlsOf returns a function that returns a new TLS config at each call. It must not be called concurrently. All TLS configs have the content that the files of a
+// transport.Config, if any, have at the first call, except for a client certificate in files, which is read again when it is needed.
+func tlsOf(tc *transport.Config) func() (*tls.Config, error) {
+	settings := tc.TLS
+	return func() (*tls.Config, error) {
+		c := &transport.Config{TLS: settings}
+		out, err := transport.TLSConfigFor(c)
+		if err != nil {
+			return nil, errors.Wrap(err, "TLS")
+		}
+		settings = c.TLS // It contains what was read.
+		if out == nil {
+			out = &tls.Config{MinVersion: tls.VersionTLS12}
+		}
+		return out, nil
+	}
 }
 
 func dial(tc *transport.Config, d *netguard.Dialer) connrotation.DialFunc {
@@ -228,9 +254,9 @@ func (t *Transport) Heard(within time.Duration) <-chan struct{} {
 }
 
 // IsOpen reports whether a request needs no new network connection, because one for HTTP/2 is open. It returns true if this is unknown: if the server
-// responds without HTTP/2, or the REST config has its own transport.
+// responds without HTTP/2, if its address has no TLS, or if the REST config has its own transport.
 func (t *Transport) IsOpen() bool {
-	return t.connections == nil || !strings.HasPrefix(t.host, "https://") || t.connections.IsOpen()
+	return t.connections == nil || t.connections.IsOpen()
 }
 
 // Host returns the scheme, host and port of the server.

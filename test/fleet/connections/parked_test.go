@@ -17,7 +17,7 @@ import (
 var builtin = mapper.Builtin()
 
 // mostParkedBytes is the maximum number of bytes of the heap that a parked connection needs. It has no goroutine.
-const mostParkedBytes = 15 << 10
+const mostParkedBytes = 10 << 10
 
 // TestParked measures parked connections, and checks that they have no network connection, and that they can be used again.
 func TestParked(t *testing.T) {

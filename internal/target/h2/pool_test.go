@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// TestServers checks that an http.Transport still connects as usual.
+// TestServers checks that a Pool connects as an http.Transport does.
 func TestServers(t *testing.T) {
 	type want struct {
 		Proto, Body string
@@ -37,7 +37,7 @@ func TestServers(t *testing.T) {
 		"HTTP2":     {reason: "A server can support HTTP/2.", want: want{Proto: "HTTP/2.0", Body: "hello"}},
 		"HTTP1":     {reason: "A server that doesn't support HTTP/2 gets HTTP/1.1.", http1: true, want: want{Proto: "HTTP/1.1", Body: "hello"}},
 		"Proxy":     {reason: "A proxy forwards a connection, which all requests use.", proxy: true, want: want{Proto: "HTTP/2.0", Body: "hello", Tunnels: 1}},
-		"Proxy1":    {reason: "A proxy can forward HTTP/1.1.", proxy: true, http1: true, want: want{Proto: "HTTP/1.1", Body: "hello", Tunnels: 1}},
+		"Proxy1":    {reason: "A proxy can forward HTTP/1.1. The connection with which the pool finds this out is not used.", proxy: true, http1: true, want: want{Proto: "HTTP/1.1", Body: "hello", Tunnels: 2}},
 		"Authority": {reason: "The certificate is checked.", noCA: true, want: want{Unknown: true}},
 	}
 	for name, tc := range cases {
@@ -47,22 +47,22 @@ func TestServers(t *testing.T) {
 			s.Config.ErrorLog = log.New(io.Discard, "", 0)
 			s.StartTLS()
 			defer s.Close()
-			c := &tls.Config{RootCAs: s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs, MinVersion: tls.VersionTLS12}
-			if tc.noCA {
-				c.RootCAs = x509.NewCertPool()
-			}
-			tr := &http.Transport{TLSClientConfig: c}
-			Configure(tr)
-			defer tr.CloseIdleConnections()
-			got := want{}
-			if tc.proxy {
-				p := httptest.NewServer(tunnel(&got.Tunnels))
-				defer p.Close()
-				u, _ := url.Parse(p.URL)
-				tr.Proxy = http.ProxyURL(u)
-			}
+			got, proxied := want{}, []string{}
+			proxy := httptest.NewServer(tunnel(&got.Tunnels))
+			defer proxy.Close()
+			c := &http.Client{Transport: poolOf(t, s, func(t *http.Transport) {
+				if tc.noCA {
+					t.TLSClientConfig.RootCAs = x509.NewCertPool()
+				}
+				if tc.proxy {
+					t.Proxy = func(r *http.Request) (*url.URL, error) {
+						proxied = append(proxied, r.URL.Host)
+						return url.Parse(proxy.URL)
+					}
+				}
+			})}
 			for range 3 {
-				resp, err := post(t.Context(), &http.Client{Transport: tr}, s.URL, "hello")
+				resp, err := post(t.Context(), c, s.URL, "hello")
 				if e := (x509.UnknownAuthorityError{}); errors.As(err, &e) {
 					got.Unknown = true
 					continue
@@ -76,6 +76,11 @@ func TestServers(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nresponses: -want, +got:\n%s", tc.reason, diff)
+			}
+			for _, host := range proxied {
+				if "https://"+host != s.URL {
+					t.Errorf("\n%s\nwant a proxy for %s, got one for %s", tc.reason, s.URL, host)
+				}
 			}
 		})
 	}
@@ -99,34 +104,6 @@ func tunnel(n *int) http.Handler {
 	})
 }
 
-// TestAuthorities checks that a connection is used only for the server to which it was opened.
-func TestAuthorities(t *testing.T) {
-	serve := func(name string) (string, *x509.CertPool) {
-		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, name) }))
-		s.EnableHTTP2 = true
-		s.StartTLS()
-		t.Cleanup(s.Close)
-		return s.URL, s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
-	}
-	a, roots := serve("a")
-	b, _ := serve("b")
-	tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
-	Configure(tr)
-	defer tr.CloseIdleConnections()
-	for _, want := range []string{"a", "b", "a"} {
-		server := map[string]string{"a": a, "b": b}[want]
-		resp, err := post(t.Context(), &http.Client{Transport: tr}, server, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, _ := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		if string(got) != want {
-			t.Errorf("want the response of %s, got that of %s", want, got)
-		}
-	}
-}
-
 func TestAddressOf(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -135,6 +112,7 @@ func TestAddressOf(t *testing.T) {
 	}{
 		"Port":    {reason: "A URL can have a port.", url: "https://example.org:6443/a", want: "example.org:6443"},
 		"Default": {reason: "The default is 443.", url: "https://example.org", want: "example.org:443"},
+		"Unicode": {reason: "A host can have characters that are not ASCII.", url: "https://BÜCHER.example/", want: "xn--bcher-kva.example:443"},
 		"IPv6":    {reason: "An IPv6 address has brackets.", url: "https://[::1]/", want: "[::1]:443"},
 	}
 	for name, tc := range cases {
@@ -184,13 +162,18 @@ func TestRetry(t *testing.T) {
 					next <- s
 				}
 			}()
-			tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: helper.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs, MinVersion: tls.VersionTLS12}}
-			Configure(tr)
-			defer tr.CloseIdleConnections()
+			server := &url.URL{Scheme: "https", Host: l.Addr().String()}
+			p, err := New(server, func() (*http.Transport, error) {
+				return &http.Transport{TLSClientConfig: &tls.Config{RootCAs: rootsOf(helper), MinVersion: tls.VersionTLS12}}, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Close()
 			begin := func() chan error {
 				done := make(chan error, 1)
 				go func() {
-					resp, err := post(t.Context(), &http.Client{Transport: tr}, "https://"+l.Addr().String(), strings.Repeat("x", size))
+					resp, err := post(t.Context(), &http.Client{Transport: p}, server.String(), strings.Repeat("x", size))
 					if err == nil {
 						err = resp.Body.Close()
 					}
