@@ -30,14 +30,17 @@ func TestServers(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		http1  bool
-		proxy  bool
-		noCA   bool
-		want   want
+		// proxy is the scheme of a proxy, or empty.
+		proxy string
+		noCA  bool
+		want  want
 	}{
 		"HTTP2":     {reason: "A server can support HTTP/2.", want: want{Proto: "HTTP/2.0", Body: "hello"}},
 		"HTTP1":     {reason: "A server that doesn't support HTTP/2 gets HTTP/1.1.", http1: true, want: want{Proto: "HTTP/1.1", Body: "hello"}},
-		"Proxy":     {reason: "A proxy forwards a connection, which all requests use.", proxy: true, want: want{Proto: "HTTP/2.0", Body: "hello", Tunnels: 1}},
-		"Proxy1":    {reason: "A proxy can forward HTTP/1.1. The connection with which the pool finds this out is not used.", proxy: true, http1: true, want: want{Proto: "HTTP/1.1", Body: "hello", Tunnels: 2}},
+		"Proxy":     {reason: "A proxy forwards a connection, which all requests use.", proxy: "http", want: want{Proto: "HTTP/2.0", Body: "hello", Tunnels: 1}},
+		"TLSProxy":  {reason: "A proxy can have TLS, within which is that of the server.", proxy: "https", want: want{Proto: "HTTP/2.0", Body: "hello", Tunnels: 1}},
+		"SOCKS":     {reason: "A proxy can be one for SOCKS5.", proxy: "socks5", want: want{Proto: "HTTP/2.0", Body: "hello", Tunnels: 1}},
+		"Proxy1":    {reason: "A proxy can forward HTTP/1.1. The connection with which the pool finds this out is not used.", proxy: "http", http1: true, want: want{Proto: "HTTP/1.1", Body: "hello", Tunnels: 2}},
 		"Authority": {reason: "The certificate is checked.", noCA: true, want: want{Unknown: true}},
 	}
 	for name, tc := range cases {
@@ -48,16 +51,15 @@ func TestServers(t *testing.T) {
 			s.StartTLS()
 			defer s.Close()
 			got, proxied := want{}, []string{}
-			proxy := httptest.NewServer(tunnel(&got.Tunnels))
-			defer proxy.Close()
+			proxy := startProxy(t, tc.proxy, &got.Tunnels)
 			c := &http.Client{Transport: poolOf(t, s, func(t *http.Transport) {
 				if tc.noCA {
 					t.TLSClientConfig.RootCAs = x509.NewCertPool()
 				}
-				if tc.proxy {
+				if tc.proxy != "" {
 					t.Proxy = func(r *http.Request) (*url.URL, error) {
 						proxied = append(proxied, r.URL.Host)
-						return url.Parse(proxy.URL)
+						return proxy, nil
 					}
 				}
 			})}
@@ -84,6 +86,63 @@ func TestServers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// startProxy starts a proxy for a scheme, which counts its connections, and returns its URL.
+func startProxy(t *testing.T, scheme string, n *int) *url.URL {
+	t.Helper()
+	var s *httptest.Server
+	switch scheme {
+	case "https":
+		s = httptest.NewTLSServer(tunnel(n))
+	case "socks5":
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = l.Close() })
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				*n++
+				go socks(c)
+			}
+		}()
+		return &url.URL{Scheme: scheme, Host: l.Addr().String()}
+	default:
+		s = httptest.NewServer(tunnel(n))
+	}
+	t.Cleanup(s.Close)
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// socks connects a client of SOCKS5 to the IPv4 address that it asks for (RFC 1928).
+func socks(near net.Conn) {
+	defer near.Close()
+	hello := make([]byte, 3) // Version 5, one method, which is: no authentication.
+	if _, err := io.ReadFull(near, hello); err != nil {
+		return
+	}
+	_, _ = near.Write([]byte{5, 0})
+	request := make([]byte, 10) // Version 5, connect, reserved, IPv4, address, port.
+	if _, err := io.ReadFull(near, request); err != nil {
+		return
+	}
+	far, err := net.DialTCP("tcp", nil, &net.TCPAddr{IP: request[4:8], Port: int(request[8])<<8 | int(request[9])})
+	if err != nil {
+		return
+	}
+	defer far.Close()
+	_, _ = near.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
+	go func() { _, _ = io.Copy(far, near) }()
+	_, _ = io.Copy(near, far)
 }
 
 // tunnel returns a proxy that counts its connections.
