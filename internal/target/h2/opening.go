@@ -65,8 +65,8 @@ func (p *Pool) finish(o *opening, opened http.RoundTripper, err error) {
 		return
 	}
 	o.opened = opened
-	if !isConn {
-		p.plain, _ = opened.(*plain)
+	if s, isPlain := opened.(*plain); isPlain {
+		p.plain = s
 		return
 	}
 	p.conns = append(p.conns, c)
@@ -84,7 +84,7 @@ func (p *Pool) connect(ctx context.Context, t *http.Transport) (http.RoundTrippe
 	h, kept := &handover{}, false
 	defer func() {
 		if raw := h.raw; raw != nil && !kept {
-			_ = raw.Close() // It may have been closed.
+			_ = raw.Close() // An error means that it is closed already.
 		}
 	}()
 	p.offer(t, "h2", "http/1.1")

@@ -32,7 +32,7 @@ func newPlain(p *Pool) (*plain, error) {
 		t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 			c, err := dial(ctx, network, address)
 			if err == nil && p.isClosed() {
-				_ = c.Close() // It is not used.
+				_ = c.Close() // Nothing was sent on it.
 				return nil, errPoolClosed
 			}
 			return c, err

@@ -52,7 +52,7 @@ func (c *conn) RoundTrip(req *http.Request) (*http.Response, error) {
 		// The caller may send the body again. It is not read after the end of the stream, but its last part may still be sent.
 		s.reading.Lock()
 		if hasBody(req) {
-			_ = req.Body.Close() // The goroutine that sends it would close it at any time.
+			_ = req.Body.Close() // Otherwise, the goroutine that sends it would close it after this returns.
 		}
 		c.mu.Lock()
 		s.reading.Unlock()
