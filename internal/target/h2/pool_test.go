@@ -96,7 +96,7 @@ func startProxy(t *testing.T, scheme string, n *int) *url.URL {
 	case "https":
 		s = httptest.NewTLSServer(tunnel(n))
 	case "socks5":
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
